@@ -1,0 +1,35 @@
+# How every target of the project is compiled. No -march=native: the BLAS picks its kernels at run time, so one binary
+# serves every machine of an architecture.
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(CCACHE_PROGRAM ccache)
+  mark_as_advanced(CCACHE_PROGRAM)
+  if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  endif()
+endif()
+
+function(pacewise_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
+                                             VISIBILITY_INLINES_HIDDEN ON)
+  if(PACEWISE_DEVELOPER)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12
+       AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      target_compile_options(${target} PRIVATE -Wno-restrict) # g++ 12 sees an overlap in "text" + std::string
+    endif()
+  endif()
+  if(PACEWISE_SANITIZE)
+    set(flags -fsanitize=${PACEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE ${flags})
+    target_compile_definitions(${target} PRIVATE PACEWISE_SANITIZED)
+    target_link_options(${target} PUBLIC ${flags})
+  endif()
+  if(PACEWISE_COVERAGE)
+    # the counters are shared by the threads of a loop: without atomic updates they would lose counts
+    target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic)
+    target_link_options(${target} PUBLIC --coverage)
+  endif()
+endfunction()

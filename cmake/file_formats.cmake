@@ -1,0 +1,7 @@
+# What the file readers need. The installed package runs the same lines when its component `files` is asked for.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(matio REQUIRED IMPORTED_TARGET matio)
+pkg_check_modules(hdf5 REQUIRED IMPORTED_TARGET hdf5)
+find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+find_package(JPEG REQUIRED)

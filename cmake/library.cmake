@@ -1,0 +1,37 @@
+# pacewise (pacewise::pacewise): the core, everything in pacewise/ but the file readers.
+# pacewise_files (pacewise::files): the file readers, always static, with the format libraries they need.
+
+file(GLOB_RECURSE pacewise_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/pacewise/*.cpp")
+set(pacewise_file_sources ${pacewise_sources})
+list(FILTER pacewise_sources EXCLUDE REGEX "/pacewise/data/files/")
+list(FILTER pacewise_file_sources INCLUDE REGEX "/pacewise/data/files/")
+
+set(pacewise_generated "${PROJECT_BINARY_DIR}/include")
+configure_file(cmake/version.hpp.in "${pacewise_generated}/pacewise/version.hpp" @ONLY)
+
+add_library(pacewise ${pacewise_sources})
+add_library(pacewise::pacewise ALIAS pacewise)
+pacewise_compile_options(pacewise)
+set_target_properties(pacewise PROPERTIES VERSION ${PROJECT_VERSION}
+                                          SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_include_directories(
+  pacewise
+  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${pacewise_generated}>"
+         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+  PRIVATE "${PACEWISE_CBLAS_INCLUDE}")
+pacewise_use_eigen(pacewise)
+target_link_libraries(pacewise PRIVATE BLAS::BLAS OpenMP::OpenMP_CXX Threads::Threads)
+if(BUILD_SHARED_LIBS AND UNIX AND NOT APPLE)
+  target_link_options(pacewise PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map")
+  set_target_properties(pacewise PROPERTIES LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+endif()
+
+if(PACEWISE_BUILD_FILES AND pacewise_file_sources)
+  include(cmake/file_formats.cmake)
+  add_library(pacewise_files STATIC ${pacewise_file_sources})
+  add_library(pacewise::files ALIAS pacewise_files)
+  set_target_properties(pacewise_files PROPERTIES EXPORT_NAME files)
+  pacewise_compile_options(pacewise_files)
+  set(pacewise_formats PkgConfig::matio PkgConfig::hdf5 ZLIB::ZLIB PNG::PNG JPEG::JPEG)
+  target_link_libraries(pacewise_files PUBLIC pacewise PRIVATE ${pacewise_formats} OpenMP::OpenMP_CXX)
+endif()

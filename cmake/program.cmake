@@ -1,0 +1,14 @@
+# pacewise-cli: the program `pacewise`.
+file(GLOB pacewise_program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/*.cpp")
+if(NOT pacewise_program_sources)
+  return()
+endif()
+find_package(CLI11 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+add_executable(pacewise-cli ${pacewise_program_sources})
+pacewise_compile_options(pacewise-cli)
+set_target_properties(pacewise-cli PROPERTIES OUTPUT_NAME pacewise)
+target_link_libraries(pacewise-cli PRIVATE pacewise pacewise_files CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json
+                                           Threads::Threads)

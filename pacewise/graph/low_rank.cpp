@@ -1,0 +1,239 @@
+#include "pacewise/graph/low_rank.hpp"
+
+#ifndef EIGEN_DONT_PARALLELIZE
+#define EIGEN_DONT_PARALLELIZE  // results must not depend on the number of threads
+#endif
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/index.hpp"
+#include "pacewise/algebra/random.hpp"
+
+namespace pacewise {
+namespace {
+
+constexpr Index kSamples = 256;      // columns of Y in memory at once, per worker
+constexpr Index kPartialSums = 16;   // sums over samples are formed in this many parts, whatever the threads
+constexpr Index kOversampling = 20;  // the sketch has this many dimensions more than asked for
+constexpr Index kExactSize = 256;    // up to this many samples or features the sketch spans everything
+constexpr int kPasses = 10;          // subspace iterations at most
+constexpr int kFillRounds = 5;       // with missing entries: rounds of fitting and filling before the last fit,
+constexpr int kFillPasses = 3;       // each of so many iterations, from where the last one stopped
+constexpr double kRitzTolerance = 1e-6;
+
+using Dense = Eigen::MatrixXd;
+
+/// Y = scale (X - mean) block by block; what stands in the holes is kept apart, so that a copy of X is never made.
+template <class T>
+class CentredData {
+ public:
+  CentredData(MatrixView<const T> X, const Observed& observed)
+      : X_(X), observed_(observed), scale_(observed.scale()), start_(to_size(X.cols + 1), 0) {
+    for (Index j = 0; j < X.cols; ++j)
+      start_[to_size(j + 1)] = start_[to_size(j)] + X.rows - observed.count[to_size(j)];
+    hole_.assign(to_size(start_.back()), 0.0);
+  }
+
+  Index features() const { return X_.rows; }
+  Index samples() const { return X_.cols; }
+  double scale() const { return scale_; }
+
+  MatrixView<const double> load(Index first, Index count, Vector<double>& memory) const {
+    memory.resize(checked_size(X_.rows, kSamples));
+    const MatrixView<double> Y(memory.data(), X_.rows, count);
+    for (Index j = 0; j < count; ++j) {
+      const T* x = X_.col(first + j);
+      Index hole = start_[to_size(first + j)];
+      for (Index i = 0; i < X_.rows; ++i)
+        Y(i, j) = std::isnan(x[i]) ? hole_[to_size(hole++)]
+                                   : static_cast<double>(x[i]) * scale_ - observed_.mean[to_size(i)] * scale_;
+    }
+    return Y;
+  }
+
+  /// y_ij = (W p_j)_i where x_ij is missing; `rows` is W', D x m
+  void fill(const Matrix<double>& rows, const Matrix<double>& points, const Control& control) {
+    parallel_blocks(block_count(X_.cols), control, [&](Index block, int) {
+      for (Index j = block * kBlock; j < block * kBlock + block_length(X_.cols, block); ++j) {
+        Index hole = start_[to_size(j)];
+        for (Index i = 0; i < X_.rows; ++i)
+          if (std::isnan(X_(i, j)))
+            hole_[to_size(hole++)] = std::inner_product(rows.col(i), rows.col(i) + rows.rows(), points.col(j), 0.0);
+      }
+    });
+  }
+
+ private:
+  MatrixView<const T> X_;
+  const Observed& observed_;
+  double scale_;
+  std::vector<Index> start_;  // holes of sample j: [start_[j], start_[j+1])
+  std::vector<double> hole_;
+};
+
+/// sum over blocks of samples of term(first, Y_block, out, worker), out m x l, in a fixed order
+template <class T, class Term>
+Matrix<double> sum_over_samples(const CentredData<T>& data, Index l, const Control& control, const Term& term) {
+  const Index blocks = block_count(data.samples(), kSamples), parts = std::min(kPartialSums, blocks);
+  std::vector<Matrix<double>> partial(to_size(parts));
+  std::vector<Vector<double>> memory(to_size(thread_count(control)));
+  parallel_blocks(parts, control, [&](Index part, int worker) {
+    partial[to_size(part)] = Matrix<double>(data.features(), l);
+    for (Index block = part * blocks / parts; block < (part + 1) * blocks / parts; ++block) {
+      if (control.stop()) return;
+      const Index first = block * kSamples, count = block_length(data.samples(), block, kSamples);
+      term(first, data.load(first, count, memory[to_size(worker)]), partial[to_size(part)].view(), worker);
+    }
+  });
+  Matrix<double> sum(data.features(), l);
+  for (const Matrix<double>& part : partial)
+    for (Index p = 0; p < part.size(); ++p) sum.data()[p] += part.data()[p];
+  return sum;
+}
+
+/// Y Omega, Omega n x l Gaussian: every block of samples has its own stream of random numbers
+template <class T>
+Matrix<double> sketch(const CentredData<T>& data, Index l, std::uint64_t seed, const Control& control) {
+  Random root(seed);
+  std::vector<std::uint64_t> stream(to_size(block_count(data.samples(), kSamples)));
+  for (auto& s : stream) s = root.bits();
+  std::vector<Matrix<double>> omega(to_size(thread_count(control)));
+  return sum_over_samples(data, l, control,
+                          [&](Index first, MatrixView<const double> Y, MatrixView<double> out, int w) {
+                            omega[to_size(w)].resize(Y.cols, l);
+                            Random random(stream[to_size(first / kSamples)]);
+                            for (Index p = 0; p < omega[to_size(w)].size(); ++p)
+                              omega[to_size(w)].data()[p] = random.normal();
+                            gemm<double>(Op::plain, Op::plain, 1, Y, omega[to_size(w)], 1, out);
+                          });
+}
+
+/// Y Y' Q
+template <class T>
+Matrix<double> apply_gram(const CentredData<T>& data, const Matrix<double>& Q, const Control& control) {
+  std::vector<Matrix<double>> codes(to_size(thread_count(control)));
+  return sum_over_samples(data, Q.cols(), control,
+                          [&](Index, MatrixView<const double> Y, MatrixView<double> out, int w) {
+                            codes[to_size(w)].resize(Q.cols(), Y.cols);
+                            gemm<double>(Op::transposed, Op::plain, 1, Q, Y, 0, codes[to_size(w)].view());  // C = Q'Y
+                            gemm<double>(Op::plain, Op::transposed, 1, Y, codes[to_size(w)], 1, out);  // out += Y C'
+                          });
+}
+
+Eigen::Map<const Dense> map(const Matrix<double>& a) { return {a.data(), a.rows(), a.cols()}; }
+
+Matrix<double> orthonormal(const Matrix<double>& a) {
+  const Eigen::HouseholderQR<Dense> qr(map(a));
+  Matrix<double> q(a.rows(), a.cols());
+  Eigen::Map<Dense>(q.data(), q.rows(), q.cols()) = qr.householderQ() * Dense::Identity(a.rows(), a.cols());
+  return q;
+}
+
+void fix_signs(Matrix<double>& directions) {
+  for (Index d = 0; d < directions.cols(); ++d) {
+    double* w = directions.col(d);
+    const double* largest =
+        std::max_element(w, w + directions.rows(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+    if (*largest < 0)
+      for (Index i = 0; i < directions.rows(); ++i) w[i] = -w[i];
+  }
+}
+
+/// Subspace iteration with Rayleigh-Ritz: Q -> orth(Y Y'Q) until every wanted pair (theta = s^2, w) has
+/// |Y Y'w - theta w| <= tolerance theta. Gives all but the points; Q stays for a warm start.
+template <class T>
+LowRank leading_directions(const CentredData<T>& data, Index dimensions, double smallest, int passes, Matrix<double>& Q,
+                           const Control& control) {
+  const Index m = data.features(), l = Q.cols();
+  const bool everything = l == m || l == data.samples();
+  for (int pass = 1;; ++pass) {
+    const Matrix<double> raw = apply_gram(data, Q, control);
+    Dense ritz = map(Q).transpose() * map(raw);
+    ritz = (0.5 * (ritz + ritz.transpose())).eval();
+    const Eigen::SelfAdjointEigenSolver<Dense> eigen(ritz);
+    const Dense E = eigen.eigenvectors().rowwise().reverse().leftCols(dimensions);
+    const Eigen::VectorXd theta = eigen.eigenvalues().reverse().head(dimensions);
+    // Y Y' is known to rounding relative to theta_0: below that a direction is noise
+    const double cut = std::max(smallest * smallest, 1e-13 * theta(0));
+    const Index kept = std::count_if(theta.begin(), theta.end(), [&](double t) { return t > cut; });
+    const Dense W = map(Q) * E.leftCols(kept);
+    const Dense residual = map(raw) * E.leftCols(kept) - W * theta.head(kept).asDiagonal();
+    bool converged = everything || pass == passes || control.stop();
+    if (!converged)
+      converged = (residual.colwise().norm().transpose().array() <= kRitzTolerance * theta.head(kept).array()).all();
+    if (!converged) {
+      Q = orthonormal(raw);
+      continue;
+    }
+    LowRank model{Matrix<double>(m, kept), {}, std::vector<double>(to_size(kept))};
+    Eigen::Map<Dense>(model.directions.data(), m, kept) = W;
+    fix_signs(model.directions);
+    for (Index d = 0; d < kept; ++d) model.values[to_size(d)] = std::sqrt(theta(d));
+    return model;
+  }
+}
+
+Matrix<double> transposed(const Matrix<double>& a) {
+  Matrix<double> out(a.cols(), a.rows());
+  for (Index j = 0; j < a.cols(); ++j)
+    for (Index i = 0; i < a.rows(); ++i) out(j, i) = a(i, j);
+  return out;
+}
+
+/// W'Y, `rows` is W'. Not by gemm: its rounding depends on where a column stands, and equal samples shall have equal
+/// points.
+template <class T>
+Matrix<double> coordinates(const CentredData<T>& data, const Matrix<double>& rows, const Control& control) {
+  const Index D = rows.rows(), m = data.features();
+  Matrix<double> points(D, data.samples());
+  std::vector<Vector<double>> memory(to_size(thread_count(control)));
+  parallel_blocks(block_count(data.samples(), kSamples), control, [&](Index block, int worker) {
+    const Index first = block * kSamples;
+    const MatrixView<const double> Y =
+        data.load(first, block_length(data.samples(), block, kSamples), memory[to_size(worker)]);
+    for (Index j = 0; j < Y.cols; ++j) {
+      double* p = points.col(first + j);
+      for (Index i = 0; i < m; ++i) {
+        const double y = Y(i, j);
+        const double* w = rows.col(i);
+        for (Index d = 0; d < D; ++d) p[d] += w[d] * y;
+      }
+    }
+  });
+  return points;
+}
+
+}  // namespace
+
+template <class T>
+LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensions, std::uint64_t seed,
+                 const Control& control) {
+  const SerialBlas serial;
+  const Index m = X.rows, n = X.cols, smaller = std::min(m, n), D = std::min({dimensions, m, n - 1});
+  CentredData<T> data(X, observed);
+  if (D < 1) return {Matrix<double>(m, 0), Matrix<double>(0, n), {}};
+  const Index l = smaller <= kExactSize ? smaller : std::min(smaller, D + kOversampling);
+  Matrix<double> Q(m, l);
+  if (l == m)
+    for (Index i = 0; i < m; ++i) Q(i, i) = 1;
+  else
+    Q = orthonormal(sketch(data, l, seed, control));
+  // singular values that the rounding of the entries themselves could make
+  const double smallest = static_cast<double>(std::numeric_limits<T>::epsilon()) * observed.largest * data.scale() *
+                          std::sqrt(static_cast<double>(m) * static_cast<double>(n));
+  for (int left = observed.missing > 0 ? kFillRounds : 0;; --left) {
+    LowRank model = leading_directions(data, D, smallest, left > 0 ? kFillPasses : kPasses, Q, control);
+    const Matrix<double> rows = transposed(model.directions);
+    model.points = coordinates(data, rows, control);
+    if (left == 0 || control.stop()) return model;
+    data.fill(rows, model.points, control);
+  }
+}
+
+template LowRank low_rank<float>(MatrixView<const float>, const Observed&, Index, std::uint64_t, const Control&);
+template LowRank low_rank<double>(MatrixView<const double>, const Observed&, Index, std::uint64_t, const Control&);
+
+}  // namespace pacewise

@@ -1,0 +1,152 @@
+#include "pacewise/model/encode.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pacewise/algebra/dense.hpp"
+#include "pacewise/solve/weights.hpp"
+
+namespace pacewise {
+namespace {
+
+template <class T>
+void require(const Model<T>& model, MatrixView<const T> values) {
+  if (values.rows != model.dictionary.rows())
+    throw Error("features of the data = " + std::to_string(values.rows) +
+                ": must equal those of the model = " + std::to_string(model.dictionary.rows()));
+}
+
+template <class T>
+struct Encoded {
+  Data<T> data;
+  Encoding<T> encoding;
+};
+
+template <class T>
+Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
+                       const Control& control) {
+  require(model, problem.values);
+  Encoded<T> out{prepare(problem, model.normalization.kind, &model.normalization), {}};
+  Data<T>& data = out.data;
+  Encoding<T>& e = out.encoding;
+  const Index m = data.values.rows(), n = data.values.cols();
+  Weights<T> effective = data.weights;
+  // features keep the weights they earned in training: new samples do not vote on them
+  if (options.paced && model.level == Level::feature && !model.feature_weights.empty()) {
+    e.weights = model.feature_weights;
+    combine(data.weights, e.weights, Level::feature, m, n, effective);
+  }
+  const CodesProblem<T> codes{data.values, effective, model.dictionary, model.beta, {}};
+  StepOptions step;
+  step.tol = options.tol;
+  e.codes = Matrix<T>(model.dictionary.cols(), n);
+  e.report = solve_codes(codes, e.codes, step, control);
+  const auto refresh = [&] {
+    e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control);
+  };
+  refresh();
+  const bool alternate =
+      options.paced && !std::isinf(model.lambda) && (model.level == Level::sample || model.level == Level::element);
+  const std::vector<char> observed = alternate ? observed_units(data.weights, m, n, model.level) : std::vector<char>();
+  double last = std::numeric_limits<double>::infinity();
+  for (; alternate && e.iterations < options.max_iter && !control.stop(); ++e.iterations) {
+    solve_weights(e.losses, model.regularizer, model.lambda, e.weights, control);
+    combine(data.weights, e.weights, model.level, m, n, effective);
+    e.report = solve_codes(codes, e.codes, step, control);
+    refresh();
+    Objective o = code_terms<T>(e.codes, model.beta, {}, 0, control);
+    const PaceSummary pace = summarize(e.losses, e.weights, observed, model.regularizer, model.lambda, control);
+    o.fit = pace.fit;
+    o.pace = pace.value;
+    if (last - o.total() <= options.stall * o.magnitude()) break;
+    last = o.total();
+  }
+  e.sample_scale = data.sample_scale;
+  e.notes = data.notes;
+  return out;
+}
+
+}  // namespace
+
+template <class T>
+Model<T> model_of(const Result<T>& result) {
+  Model<T> model;
+  model.dictionary = result.state.dictionary;
+  model.beta = result.state.beta;
+  model.level = result.options.schedule.level;
+  model.regularizer = result.options.regularizer;
+  model.lambda = result.lambda;
+  model.normalization = result.data.normalization;
+  if (model.level == Level::feature) model.feature_weights = result.weights;
+  if (model.level == Level::element && !std::isinf(model.lambda)) {
+    model.entry_lambda = model.lambda;
+  } else {  // no pace on entries: the loss that 95% of the training entries stay below
+    Vector<T> losses = unit_losses<T>(result.data.values, result.data.weights, result.state.dictionary,
+                                      result.state.codes, Level::element, {});
+    model.entry_lambda = loss_quantile(losses, 0.95);
+  }
+  return model;
+}
+
+template <class T>
+Encoding<T> encode(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
+                   const Control& control) {
+  return encode_data(model, problem, options, control).encoding;
+}
+
+template <class T>
+Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Vector<T>& sample_scale) {
+  if (codes.rows != model.dictionary.cols())
+    throw Error("rows of the codes = " + std::to_string(codes.rows) +
+                ": must equal the number of atoms = " + std::to_string(model.dictionary.cols()));
+  if (!sample_scale.empty() && static_cast<Index>(sample_scale.size()) != codes.cols)
+    throw Error("length of sample_scale = " + std::to_string(sample_scale.size()) +
+                ": must equal the number of samples = " + std::to_string(codes.cols));
+  const SerialBlas serial;
+  Matrix<T> out(model.dictionary.rows(), codes.cols);
+  gemm<T>(Op::plain, Op::plain, 1, model.dictionary, codes, 0, out.view());
+  const auto& norm = model.normalization;
+  for (Index j = 0; j < out.cols(); ++j)
+    for (Index i = 0; i < out.rows(); ++i) {
+      if (norm.kind == Normalize::standard)
+        out(i, j) = out(i, j) * norm.scale[static_cast<std::size_t>(i)] + norm.shift[static_cast<std::size_t>(i)];
+      else if (norm.kind == Normalize::unit && !sample_scale.empty())
+        out(i, j) *= sample_scale[static_cast<std::size_t>(j)];
+    }
+  return out;
+}
+
+template <class T>
+Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
+  const Encoded<T> e = encode_data(model, problem, options, control);
+  const Index m = e.data.values.rows(), n = e.data.values.cols();
+  const Vector<T> losses =
+      unit_losses<T>(e.data.values, e.data.weights, model.dictionary, e.encoding.codes, Level::element, control);
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  const double scale = model.entry_lambda > 0 ? model.entry_lambda : 1;
+  Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), Matrix<T>(m, n, nan)};
+  for (Index j = 0; j < n; ++j) {
+    double sum = 0;
+    Index count = 0;
+    for (Index i = 0; i < m; ++i) {
+      if (!(e.data.weights(i, j) > T(0))) continue;
+      const double share = std::min(1.0, static_cast<double>(losses[static_cast<std::size_t>(j * m + i)]) / scale);
+      out.confidence(i, j) = static_cast<T>(1 - share);
+      sum += share;
+      ++count;
+    }
+    if (count > 0) out.outlier_score[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(count));
+  }
+  return out;
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                             \
+  template Model<T> model_of<T>(const Result<T>&);                                                          \
+  template Encoding<T> encode<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&); \
+  template Matrix<T> reconstruct<T>(const Model<T>&, MatrixView<const T>, const Vector<T>&);                \
+  template Trust<T> score<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

@@ -1,0 +1,126 @@
+#include "pacewise/pace/schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pacewise {
+
+Pace parse_pace(std::string_view text) {
+  if (text == "geometric") return Pace::geometric;
+  if (text == "quantile") return Pace::quantile;
+  throw Error("pace = " + std::string(text) + ": must be geometric or quantile");
+}
+
+std::string_view name_of(Pace pace) { return pace == Pace::geometric ? "geometric" : "quantile"; }
+
+std::string_view name_of(Phase phase) {
+  constexpr std::string_view names[] = {"plain", "warm", "paced", "held", "polish"};
+  return names[static_cast<int>(phase)];
+}
+
+double quantile_share(const ScheduleOptions& options, int step) {
+  const double way = options.pace_iter > 1 ? std::min(1.0, step / static_cast<double>(options.pace_iter - 1)) : 1.0;
+  return options.select + way * (options.final - options.select);
+}
+
+namespace {
+
+ScheduleState enter(Phase phase, double lambda) {
+  ScheduleState next;
+  next.phase = phase;
+  next.lambda = lambda;
+  return next;
+}
+
+ScheduleState after_pace(const ScheduleState& state, const ScheduleOptions& options) {
+  if (options.polish > 0) return enter(Phase::polish, std::numeric_limits<double>::infinity());
+  return enter(Phase::held, state.lambda);
+}
+
+/// Within the pace: the next lambda, or what follows the pace.
+ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options) {
+  ScheduleState next = state;
+  next.last_objective = std::numeric_limits<double>::quiet_NaN();
+  if (options.pace == Pace::geometric) {
+    if (losses.largest < state.lambda) return after_pace(state, options);
+    next.lambda = state.lambda * options.mu;
+  } else {
+    if (state.in_phase >= options.pace_iter) return after_pace(state, options);
+    next.lambda = losses.lambda_target;
+  }
+  // All losses zero: there is nothing left to pace.
+  if (!(next.lambda > 0)) return after_pace(state, options);
+  return next;
+}
+
+}  // namespace
+
+ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options) {
+  switch (state.phase) {
+    case Phase::plain:
+      return state.in_phase < options.plain_iter ? state : advance(enter(Phase::warm, state.lambda), losses, options);
+    case Phase::warm:
+      if (options.level == Level::none || state.in_phase < options.warm_iter) return state;
+      if (!(losses.lambda_select > 0)) return after_pace(state, options);
+      return enter(Phase::paced, losses.lambda_select);
+    case Phase::paced:
+      return next_pace(state, losses, options);
+    case Phase::held:
+    case Phase::polish:
+      break;
+  }
+  return state;
+}
+
+namespace {
+
+bool counted_out(const ScheduleState& state, int iteration, const ScheduleOptions& options) {
+  return iteration >= options.max_iter || (state.phase == Phase::polish && state.in_phase >= options.polish);
+}
+
+}  // namespace
+
+ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
+                       const ScheduleOptions& options) {
+  ScheduleState next = state;
+  ++next.in_phase;
+  const bool last_phase = state.phase == Phase::held || state.phase == Phase::polish ||
+                          (state.phase == Phase::warm && options.level == Level::none);
+  const double fall = state.last_objective - objective;  // NaN after a change of phase or lambda: never "stalled"
+  next.last_objective = objective;
+  next.stalled = last_phase && std::abs(fall) <= options.tol * magnitude;
+  next.finished = next.stalled || counted_out(next, iteration, options);
+  return next;
+}
+
+ScheduleState reopen(const ScheduleState& state, int iteration, const ScheduleOptions& options) {
+  ScheduleState next = state;
+  next.finished = state.stalled || (iteration > 0 && counted_out(state, iteration, options));
+  return next;
+}
+
+template <class T>
+double loss_quantile(Vector<T>& losses, double share) {
+  double mean = 0;
+  for (const T l : losses) mean += static_cast<double>(l);
+  if (losses.empty() || !(mean > 0)) return 0;
+  mean /= static_cast<double>(losses.size());
+  const auto first =
+      std::partition(losses.begin(), losses.end(), [&](T l) { return !(static_cast<double>(l) > 1e-12 * mean); });
+  const auto count = losses.end() - first;
+  const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(count));
+  if (rank < count) std::nth_element(first, first + rank, losses.end());
+  const T value = rank < count ? first[rank] : *std::max_element(first, losses.end());
+  if (*std::min_element(first, losses.end()) < value)  // a share of 1: just above the largest
+    return static_cast<double>(value) * (rank < count ? 1 : 1 + 1e-6);
+  // Nobody is strictly below: equal losses (duplicates). The next larger one, or room enough to weigh them by half.
+  T larger = std::numeric_limits<T>::infinity();
+  for (auto it = first; it != losses.end(); ++it)
+    if (*it > value) larger = std::min(larger, *it);
+  return std::isinf(larger) ? 2 * static_cast<double>(value) : static_cast<double>(larger);
+}
+
+template double loss_quantile<float>(Vector<float>&, double);
+template double loss_quantile<double>(Vector<double>&, double);
+
+}  // namespace pacewise

@@ -1,0 +1,220 @@
+#include "pacewise/solve/codes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "pacewise/solve/codes_model.hpp"
+#include "pacewise/solve/lasso.hpp"
+
+namespace pacewise {
+namespace {
+
+/// One worker's memory for solving a block of samples to the end.
+template <class T>
+struct BlockScratch {
+  BlockScratch(const CodesModel<T>& model, Index block)
+      : model_part(model, block), lasso(model.atoms()), gradient(model.atoms(), block) {
+    const auto r = static_cast<std::size_t>(model.atoms());
+    grams.resize(static_cast<std::size_t>(block));
+    for (auto& g : grams) g.resize(model.atoms(), model.atoms());
+    sets.resize(static_cast<std::size_t>(block));
+    for (auto& set : sets) set.reserve(r);
+    c.resize(r);
+    s.resize(r);
+    order.reserve(r);
+    member.resize(r);
+    best.resize(static_cast<std::size_t>(block));
+    stale.resize(static_cast<std::size_t>(block));
+    ridge.resize(static_cast<std::size_t>(block));
+  }
+  typename CodesModel<T>::Scratch model_part;
+  LassoScratch lasso;
+  Matrix<double> gradient;                      // r x b
+  std::vector<Matrix<double>> grams;            // of each sample's working set
+  std::vector<std::vector<std::int32_t>> sets;  // working sets W_j
+  Vector<double> c, s;
+  std::vector<std::int32_t> order;
+  std::vector<char> member;
+  Vector<double> best;     // smallest violation a sample has had
+  std::vector<int> stale;  // rounds since
+  Vector<double> ridge;    // of its Newton systems, relative to their diagonal
+};
+
+/// Adds to the working set the atoms outside it that violate optimality most: at most as many as it has, or 16.
+template <class T>
+void grow(std::vector<std::int32_t>& set, const double* g, double beta, Index r, BlockScratch<T>& w) {
+  std::fill(w.member.begin(), w.member.end(), char{0});
+  for (const auto k : set) w.member[static_cast<std::size_t>(k)] = 1;
+  w.order.clear();
+  for (Index k = 0; k < r; ++k)
+    if (w.member[static_cast<std::size_t>(k)] == 0 && (beta == 0 || std::abs(g[k]) > beta))
+      w.order.push_back(static_cast<std::int32_t>(k));
+  std::size_t room = w.order.size();
+  if (beta > 0 && room > std::max<std::size_t>(16, set.size())) {
+    room = std::max<std::size_t>(16, set.size());
+    std::nth_element(w.order.begin(), w.order.begin() + static_cast<std::ptrdiff_t>(room) - 1, w.order.end(),
+                     [g](std::int32_t a, std::int32_t b) {
+                       const double x = std::abs(g[a]), y = std::abs(g[b]);
+                       return x != y ? x > y : a < b;
+                     });
+    std::sort(w.order.begin(), w.order.begin() + static_cast<std::ptrdiff_t>(room));
+  }
+  set.insert(set.end(), w.order.begin(), w.order.begin() + static_cast<std::ptrdiff_t>(room));
+}
+
+/// Solves one sample on its working set: c = A s - g/2 makes the small problem's gradient agree with the true one.
+template <class T>
+void solve_on_set(const CodesModel<T>& model, Index j, Index column, Matrix<T>& S, double tol, BlockScratch<T>& w) {
+  auto& set = w.sets[static_cast<std::size_t>(column)];
+  const auto old = static_cast<Index>(set.size());
+  const double beta = model.problem().beta;
+  const double* g = w.gradient.col(column);
+  if (old == 0)
+    for (Index k = 0; k < model.atoms(); ++k)
+      if (S(k, j) != T(0)) set.push_back(static_cast<std::int32_t>(k));
+  grow(set, g, beta, model.atoms(), w);
+  const auto size = static_cast<Index>(set.size());
+  const MatrixView<double> A(w.grams[static_cast<std::size_t>(column)].data(), size, size, model.atoms());
+  model.extend_gram(j, set.data(), old, size, A, w.model_part);
+  double top = 0;
+  for (Index a = 0; a < size; ++a) {
+    w.s.data()[a] = static_cast<double>(S(set[static_cast<std::size_t>(a)], j));
+    top = std::max(top, A(a, a));
+  }
+  for (Index a = 0; a < size; ++a) {
+    double sum = 0;
+    for (Index b = 0; b < size; ++b) sum += A(b, a) * w.s.data()[b];
+    w.c.data()[a] = sum - g[set[static_cast<std::size_t>(a)]] / 2;
+  }
+  solve_lasso(A, w.c.data(), beta, tol, w.ridge[static_cast<std::size_t>(column)] * top, w.s.data(), w.lasso);
+  for (Index a = 0; a < size; ++a) S(set[static_cast<std::size_t>(a)], j) = static_cast<T>(w.s.data()[a]);
+}
+
+template <class T>
+double column_violation(const double* g, const T* s, double beta, Index r) {
+  double worst = 0;
+  for (Index k = 0; k < r; ++k) worst = std::max(worst, kkt_distance(g[k], static_cast<double>(s[k]), beta));
+  return worst;
+}
+
+/// Without alpha every sample is a problem of its own: rounds of (gradient of the block, working sets, small solves).
+template <class T>
+StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options,
+                           const Control& control) {
+  const Index n = model.samples(), r = model.atoms();
+  // A worker keeps one r x r Gram per sample of its block: the block is as large as 16 MiB allow.
+  const Index block_size = std::clamp<Index>((Index{1} << 21) / std::max<Index>(r * r, 1), 4, kBlock);
+  const double beta = model.problem().beta;
+  constexpr int max_stale = 12;
+  const double goal = std::max(options.tol, precision_floor<T>() / 4) * model.scale();
+  std::vector<BlockScratch<T>> scratch;
+  for (int t = 0; t < thread_count(control); ++t) scratch.emplace_back(model, std::min(block_size, n));
+
+  struct Outcome {
+    double violation = std::numeric_limits<double>::infinity();
+    int rounds = 0;
+  };
+  std::vector<Outcome> outcome(static_cast<std::size_t>(block_count(n, block_size)));
+  parallel_blocks(static_cast<Index>(outcome.size()), control, [&](Index block, int worker) {
+    auto& w = scratch[static_cast<std::size_t>(worker)];
+    const Index first = block * block_size, b = block_length(n, block, block_size);
+    for (auto& set : w.sets) set.clear();
+    Outcome& out = outcome[static_cast<std::size_t>(block)];
+    std::fill(w.best.begin(), w.best.end(), std::numeric_limits<double>::infinity());
+    std::fill(w.stale.begin(), w.stale.end(), 0);
+    std::fill(w.ridge.begin(), w.ridge.end(), 8 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+    for (int round = 0; round <= options.max_rounds; ++round) {
+      model.gradient(S, first, w.gradient.view().columns(0, b), w.model_part);
+      out.violation = 0;
+      out.rounds = round;
+      bool open = false;
+      for (Index j = 0; j < b; ++j) {
+        const double violation = column_violation(w.gradient.col(j), S.col(first + j), beta, r);
+        out.violation = std::max(out.violation, violation);
+        int& stale = w.stale[static_cast<std::size_t>(j)];
+        double& best = w.best[static_cast<std::size_t>(j)];
+        stale = violation < 0.5 * best ? 0 : stale + 1;
+        // a step that made things worse went along a direction lost in rounding: shorter ones from here on
+        if (beta == 0 && violation > best) w.ridge[static_cast<std::size_t>(j)] *= 16;
+        best = std::min(best, violation);
+        // a support still growing may take rounds without progress; rounding takes them for ever
+        if (violation <= goal || round == options.max_rounds || stale > max_stale) continue;
+        solve_on_set(model, first + j, j, S, 0.25 * goal, w);
+        open = true;
+      }
+      if (!open || control.stop()) break;
+    }
+  });
+  StepReport report;
+  double worst = 0;
+  for (const auto& o : outcome) {
+    worst = std::max(worst, o.violation);
+    report.rounds = std::max(report.rounds, o.rounds);
+  }
+  report.certificate = worst / model.scale();
+  report.converged = report.certificate <= options.tol;
+  return report;
+}
+
+}  // namespace
+
+template <class T>
+double certificate(const CodesModel<T>& model, const Matrix<T>& S, const Control& control) {
+  const Index n = model.samples(), r = model.atoms();
+  const Index block = std::min(n, kBlock);
+  std::vector<typename CodesModel<T>::Scratch> scratch;
+  std::vector<Matrix<double>> gradient;
+  for (int t = 0; t < thread_count(control); ++t) {
+    scratch.emplace_back(model, block);
+    gradient.emplace_back(r, block);
+  }
+  std::vector<double> worst(static_cast<std::size_t>(block_count(n)), 0.0);
+  parallel_blocks(block_count(n), control, [&](Index at, int worker) {
+    const Index first = at * kBlock, b = block_length(n, at);
+    auto& g = gradient[static_cast<std::size_t>(worker)];
+    model.gradient(S, first, g.view().columns(0, b), scratch[static_cast<std::size_t>(worker)]);
+    for (Index j = 0; j < b; ++j)
+      worst[static_cast<std::size_t>(at)] = std::max(
+          worst[static_cast<std::size_t>(at)], column_violation(g.col(j), S.col(first + j), model.problem().beta, r));
+  });
+  return worst.empty() ? 0 : *std::max_element(worst.begin(), worst.end()) / model.scale();
+}
+
+template <class T>
+StepReport solve_codes(const CodesProblem<T>& problem, Matrix<T>& S, const StepOptions& options,
+                       const Control& control) {
+  const CodesModel<T> model(problem, control);
+  if (S.rows() != model.atoms() || S.cols() != model.samples())
+    throw Error("shape of the codes = " + std::to_string(S.rows()) + " x " + std::to_string(S.cols()) +
+                ": must be atoms x samples = " + std::to_string(model.atoms()) + " x " +
+                std::to_string(model.samples()));
+  if (control.stop()) return {std::numeric_limits<double>::infinity(), 0, false};
+  if (problem.coupling.manifold()) return solve_coupled(model, S, options, control);
+  return solve_separable(model, S, options, control);
+}
+
+template <class T>
+double codes_certificate(const CodesProblem<T>& problem, const Matrix<T>& S, const Control& control) {
+  return certificate(CodesModel<T>(problem, control), S, control);
+}
+
+template <class T>
+double largest_beta(const CodesProblem<T>& problem, const Control& control) {
+  const CodesModel<T> model(problem, control);
+  double top = 0;
+  for (Index j = 0; j < model.samples(); ++j)
+    for (Index k = 0; k < model.atoms(); ++k) top = std::max(top, 2 * std::abs(static_cast<double>(model.q()(k, j))));
+  return top;
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                               \
+  template double certificate<T>(const CodesModel<T>&, const Matrix<T>&, const Control&);                     \
+  template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&); \
+  template double codes_certificate<T>(const CodesProblem<T>&, const Matrix<T>&, const Control&);             \
+  template double largest_beta<T>(const CodesProblem<T>&, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

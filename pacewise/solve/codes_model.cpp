@@ -1,0 +1,222 @@
+#include "pacewise/solve/codes_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pacewise {
+namespace {
+
+double largest_row_sum(const Matrix<double>& a) {
+  double bound = 0;
+  for (Index j = 0; j < a.cols(); ++j) {
+    double sum = 0;
+    for (Index i = 0; i < a.rows(); ++i) sum += std::abs(a(i, j));
+    bound = std::max(bound, sum);
+  }
+  return bound;
+}
+
+template <class T>
+void require(const CodesProblem<T>& p) {
+  const auto mismatch = [](const std::string& what, Index got, const std::string& rule, Index want) {
+    throw Error(what + " = " + std::to_string(got) + ": must equal " + rule + " = " + std::to_string(want));
+  };
+  if (p.B.rows != p.X.rows) mismatch("rows of the dictionary", p.B.rows, "the number of features", p.X.rows);
+  if (!(p.beta >= 0) || !std::isfinite(p.beta)) throw Error("beta = " + std::to_string(p.beta) + ": must be >= 0");
+  if (!(p.coupling.alpha >= 0) || !std::isfinite(p.coupling.alpha))
+    throw Error("alpha = " + std::to_string(p.coupling.alpha) + ": must be >= 0");
+  if (!(p.coupling.gamma >= 0) || !std::isfinite(p.coupling.gamma))
+    throw Error("gamma = " + std::to_string(p.coupling.gamma) + ": must be >= 0");
+  if (p.coupling.manifold() && (p.coupling.laplacian->rows != p.X.cols || p.coupling.laplacian->cols != p.X.cols))
+    mismatch("rows of the Laplacian", p.coupling.laplacian->rows, "the number of samples", p.X.cols);
+  if (p.coupling.consistent()) {
+    if (p.coupling.incidence->cols != p.X.cols)
+      mismatch("columns of the incidence", p.coupling.incidence->cols, "the number of samples", p.X.cols);
+    if (p.coupling.consistency->rows() != p.coupling.incidence->rows)
+      mismatch("rows of the consistency map", p.coupling.consistency->rows(), "the number of hyperedges",
+               p.coupling.incidence->rows);
+    if (p.coupling.consistency->cols() != p.B.cols)
+      mismatch("columns of the consistency map", p.coupling.consistency->cols(), "the number of atoms", p.B.cols);
+  }
+}
+
+}  // namespace
+
+template <class T>
+CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
+    : codes(model.atoms(), block), wide(model.atoms(), block) {
+  if (model.shared()) return;
+  image.resize(model.features(), block);
+  back.resize(model.atoms(), block);
+  atoms.resize(model.features(), model.atoms());
+  weighted.resize(model.features(), model.atoms());
+  products.resize(model.atoms(), model.atoms());
+}
+
+template <class T>
+CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control) : problem_(problem) {
+  require(problem);
+  const SerialBlas serial;
+  const Index m = features(), n = samples(), r = atoms();
+  const auto& weights = problem_.weights;
+  const auto& coupling = problem_.coupling;
+  if (shared()) {  // A0 = B' diag(phi) B, in double whatever T: it serves all samples
+    Matrix<double> B = cast<double>(problem_.B);
+    for (Index k = 0; k < r && !weights.feature.empty(); ++k)
+      for (Index i = 0; i < m; ++i)
+        B(i, k) *= std::sqrt(static_cast<double>(weights.feature[static_cast<std::size_t>(i)]));
+    gram_.resize(r, r);
+    gram<double>(Op::transposed, 1, B, 0, gram_.view());
+    gram_bound_ = largest_row_sum(gram_);
+  } else {
+    Matrix<double> B = cast<double>(problem_.B), plain(r, r);
+    gram<double>(Op::transposed, 1, B, 0, plain.view());
+    gram_bound_ = largest_row_sum(plain);
+  }
+  if (coupling.consistent()) {  // C = gamma Q'Q
+    const Matrix<double> Q = cast<double>(coupling.consistency->view());
+    consistency_.resize(r, r);
+    gram<double>(Op::transposed, coupling.gamma, Q, 0, consistency_.view());
+    consistency_bound_ = largest_row_sum(consistency_);
+  }
+  // q_j = B'(w_j v_j x_j) + gamma Q'h_j, and the certificates' scale from its first part
+  q_.resize(r, n);
+  Vector<double> top(static_cast<std::size_t>(block_count(n)), 0.0);
+  std::vector<Matrix<T>> weighted(static_cast<std::size_t>(thread_count(control)));
+  for (auto& w : weighted) w.resize(m, std::min(n, kBlock));
+  parallel_blocks(block_count(n), control, [&](Index block, int worker) {
+    const Index first = block * kBlock, b = block_length(n, block);
+    const auto x = weighted[static_cast<std::size_t>(worker)].view().columns(0, b);
+    for (Index j = 0; j < b; ++j) {
+      std::copy_n(problem_.X.col(first + j), m, x.col(j));
+      weigh(weights, first + j, x.columns(j, 1));
+    }
+    const auto q = q_.view().columns(first, b);
+    gemm<T>(Op::transposed, Op::plain, 1, problem_.B, x, 0, q);
+    double largest = 0;
+    for (Index j = 0; j < b; ++j)
+      for (Index k = 0; k < r; ++k) largest = std::max(largest, 2 * std::abs(static_cast<double>(q(k, j))));
+    top[static_cast<std::size_t>(block)] = largest;
+    if (!coupling.consistent()) return;
+    const Sparse& H = *coupling.incidence;
+    for (Index j = 0; j < b; ++j)
+      for (Index at = H.start[static_cast<std::size_t>(first + j)];
+           at < H.start[static_cast<std::size_t>(first + j + 1)]; ++at) {
+        const Index e = H.index[static_cast<std::size_t>(at)];
+        const T h = static_cast<T>(coupling.gamma * H.value[static_cast<std::size_t>(at)]);
+        for (Index k = 0; k < r; ++k) q(k, j) += h * (*coupling.consistency)(e, k);
+      }
+  });
+  scale_ = 0;
+  for (const double t : top) scale_ = std::max(scale_, t);
+  if (!(scale_ > 0)) scale_ = 1;
+}
+
+template <class T>
+void CodesModel<T>::fit_curvature(MatrixView<const T> S, MatrixView<const double> wide, Index first,
+                                  MatrixView<double> Y, Scratch& scratch) const {
+  const Index b = Y.cols, r = atoms();
+  if (shared()) {
+    gemm<double>(Op::plain, Op::plain, 1, gram_, wide, 0, Y);
+    for (Index j = 0; j < b && !problem_.weights.sample.empty(); ++j)
+      for (Index k = 0; k < r; ++k) Y(k, j) *= omega(first + j);
+  } else {
+    const auto image = scratch.image.view().columns(0, b);
+    const auto back = scratch.back.view().columns(0, b);
+    gemm<T>(Op::plain, Op::plain, 1, problem_.B, S, 0, image);
+    for (Index j = 0; j < b; ++j) weigh(problem_.weights, first + j, image.columns(j, 1));
+    gemm<T>(Op::transposed, Op::plain, 1, problem_.B, image, 0, back);
+    for (Index j = 0; j < b; ++j)
+      for (Index k = 0; k < r; ++k) Y(k, j) = static_cast<double>(back(k, j));
+  }
+  if (!consistency_.empty()) gemm<double>(Op::plain, Op::plain, 1, consistency_, wide, 1, Y);
+}
+
+template <class T>
+template <class U>
+void CodesModel<T>::add_manifold(MatrixView<const U> S, Index first, double factor, MatrixView<double> Y) const {
+  if (!problem_.coupling.manifold()) return;
+  const Sparse& L = *problem_.coupling.laplacian;
+  for (Index j = 0; j < Y.cols; ++j)
+    for (Index at = L.start[static_cast<std::size_t>(first + j)]; at < L.start[static_cast<std::size_t>(first + j + 1)];
+         ++at) {
+      const double l = factor * problem_.coupling.alpha * L.value[static_cast<std::size_t>(at)];
+      const U* s = S.col(L.index[static_cast<std::size_t>(at)]);
+      double* y = Y.col(j);
+      for (Index k = 0; k < Y.rows; ++k) y[k] += l * static_cast<double>(s[k]);
+    }
+}
+
+template <class T>
+void CodesModel<T>::gradient(MatrixView<const T> S, Index first, MatrixView<double> G, Scratch& scratch) const {
+  const auto part = S.columns(first, G.cols);
+  const auto wide = scratch.wide.view().columns(0, G.cols);
+  for (Index j = 0; j < G.cols; ++j)
+    for (Index k = 0; k < G.rows; ++k) wide(k, j) = static_cast<double>(part(k, j));
+  fit_curvature(part, wide, first, G, scratch);
+  for (Index j = 0; j < G.cols; ++j)
+    for (Index k = 0; k < G.rows; ++k) G(k, j) = 2 * (G(k, j) - static_cast<double>(q_(k, first + j)));
+  add_manifold<T>(S, first, 2, G);
+}
+
+template <class T>
+void CodesModel<T>::curvature(MatrixView<const double> Z, Index first, MatrixView<double> Y, Scratch& scratch) const {
+  const auto wide = Z.columns(first, Y.cols);
+  const auto narrow = scratch.codes.view().columns(0, Y.cols);
+  if (!shared())
+    for (Index j = 0; j < Y.cols; ++j)
+      for (Index k = 0; k < Y.rows; ++k) narrow(k, j) = static_cast<T>(wide(k, j));
+  fit_curvature(narrow, wide, first, Y, scratch);
+  add_manifold<double>(Z, first, 1, Y);
+}
+
+template <class T>
+void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
+                                Scratch& scratch) const {
+  if (shared()) {
+    const double w = omega(j);
+    for (Index b = old; b < size; ++b)
+      for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = w * gram_(atoms[a], atoms[b]);
+  } else {
+    const Index m = features();
+    const auto all = scratch.atoms.view().columns(0, size);
+    const auto fresh = scratch.weighted.view().columns(0, size - old);
+    const MatrixView<double> products(scratch.products.data(), size, size - old);
+    for (Index a = 0; a < size; ++a) std::copy_n(problem_.B.col(atoms[a]), m, all.col(a));
+    for (Index a = old; a < size; ++a) {
+      std::copy_n(all.col(a), m, fresh.col(a - old));
+      weigh(problem_.weights, j, fresh.columns(a - old, 1));
+    }
+    gemm<double>(Op::transposed, Op::plain, 1, all, fresh, 0, products);
+    for (Index b = old; b < size; ++b)
+      for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = products(a, b - old);
+  }
+  if (consistency_.empty()) return;
+  for (Index b = old; b < size; ++b)
+    for (Index a = 0; a <= b; ++a) {
+      gram(a, b) += consistency_(atoms[a], atoms[b]);
+      gram(b, a) = gram(a, b);
+    }
+}
+
+template <class T>
+double CodesModel<T>::curvature_bound(Index j) const {
+  double w = omega(j);
+  if (!shared()) {
+    double top = 0;
+    for (Index i = 0; i < features(); ++i) top = std::max(top, static_cast<double>(problem_.weights(i, j)));
+    w = top;
+  }
+  double coupling = 0;
+  if (problem_.coupling.manifold()) {
+    const Sparse& L = *problem_.coupling.laplacian;
+    for (Index at = L.start[static_cast<std::size_t>(j)]; at < L.start[static_cast<std::size_t>(j + 1)]; ++at)
+      coupling += std::abs(L.value[static_cast<std::size_t>(at)]);
+  }
+  return w * gram_bound_ + consistency_bound_ + problem_.coupling.alpha * coupling;
+}
+
+template class CodesModel<float>;
+template class CodesModel<double>;
+
+}  // namespace pacewise

@@ -1,0 +1,94 @@
+#pragma once
+#include "pacewise/algebra/dense.hpp"
+#include "pacewise/solve/codes.hpp"
+
+namespace pacewise {
+
+/// The smooth part of the S-step, column j:   s'A_j s - 2 q_j's + (alpha terms), with
+///   A_j = B' diag(w_j v_j) B + gamma Q'Q,     q_j = B'(w_j v_j x_j) + gamma Q'h_j.
+/// Without entry weights A_j = omega_j A0 + C: one r x r Gram serves all samples. With them A_j is never formed whole:
+/// products go through B, and Gram blocks are made for the few atoms a sample uses.
+template <class T>
+class CodesModel {
+ public:
+  struct Scratch {
+    Scratch(const CodesModel& model, Index block);
+    Matrix<T> image;                 // B S, m x b
+    Matrix<T> back;                  // B' (w v B S), r x b
+    Matrix<T> codes;                 // a T copy of directions, r x b
+    Matrix<double> wide;             // a double copy of codes, r x b
+    Matrix<double> atoms, weighted;  // B_W and diag(w v) B_new, m x r
+    Matrix<double> products;         // B_W' diag(w v) B_new, r x r
+  };
+
+  CodesModel(const CodesProblem<T>& problem, const Control& control);
+
+  Index features() const { return problem_.X.rows; }
+  Index samples() const { return problem_.X.cols; }
+  Index atoms() const { return problem_.B.cols; }
+  const CodesProblem<T>& problem() const { return problem_; }
+  bool shared() const { return problem_.weights.entry.empty(); }
+  /// max |2 B'(w v X)|: what certificates are relative to (1 where that is 0)
+  double scale() const { return scale_; }
+  const Matrix<T>& q() const { return q_; }
+
+  /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for the samples first, .., first + G.cols - 1
+  void gradient(MatrixView<const T> S, Index first, MatrixView<double> G, Scratch& scratch) const;
+  /// Y = A_j z_j + alpha (Z L)_j for the same samples; Z is r x n
+  void curvature(MatrixView<const double> Z, Index first, MatrixView<double> Y, Scratch& scratch) const;
+  /// Fills rows and columns [old, size) of the Gram block of sample j over `atoms`, in double whatever T:
+  /// near-duplicate atoms differ by less than float rounding of their Gram matrix
+  void extend_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
+                   Scratch& scratch) const;
+  /// An upper bound of the curvature of sample j: |A_j| + alpha sum_k |L_jk|
+  double curvature_bound(Index j) const;
+
+ private:
+  void fit_curvature(MatrixView<const T> S, MatrixView<const double> wide, Index first, MatrixView<double> Y,
+                     Scratch& scratch) const;
+  template <class U>
+  void add_manifold(MatrixView<const U> S, Index first, double factor, MatrixView<double> Y) const;
+  double omega(Index j) const {
+    const auto& sample = problem_.weights.sample;
+    return sample.empty() ? 1.0 : static_cast<double>(sample[static_cast<std::size_t>(j)]);
+  }
+
+  CodesProblem<T> problem_;
+  Matrix<double> gram_;         // A0 = B' diag(feature weights) B, r x r
+  Matrix<double> consistency_;  // C = gamma Q'Q, r x r
+  Matrix<T> q_;                 // r x n
+  double scale_ = 1;
+  double gram_bound_ = 0, consistency_bound_ = 0;  // largest row sums of |A0|, |C|
+};
+
+/// Column j's own weights times x: out_i = w_ij v_ij in_i
+template <class T, class U>
+void weigh(const Weights<T>& weights, Index j, MatrixView<U> column) {
+  if (!weights.feature.empty())
+    for (Index i = 0; i < column.rows; ++i)
+      column(i, 0) *= static_cast<U>(weights.feature[static_cast<std::size_t>(i)]);
+  if (!weights.entry.empty()) {
+    const T* w = weights.entry.col(j);
+    for (Index i = 0; i < column.rows; ++i) column(i, 0) *= static_cast<U>(w[i]);
+  }
+  if (!weights.sample.empty()) {
+    const auto w = static_cast<U>(weights.sample[static_cast<std::size_t>(j)]);
+    for (Index i = 0; i < column.rows; ++i) column(i, 0) *= w;
+  }
+}
+
+/// The S-step when alpha > 0 couples the samples: block descent finds supports, Newton-CG the values.
+template <class T>
+StepReport solve_coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control);
+
+/// Certificate of S by one pass over the gradient.
+template <class T>
+double certificate(const CodesModel<T>& model, const Matrix<T>& S, const Control& control);
+
+/// Below this no solver can go in the given precision: gradients of float problems carry float rounding.
+template <class T>
+constexpr double precision_floor() {
+  return 32 * static_cast<double>(std::numeric_limits<T>::epsilon());
+}
+
+}  // namespace pacewise

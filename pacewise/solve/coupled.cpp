@@ -1,0 +1,346 @@
+#include <algorithm>
+#include <cmath>
+
+#include "pacewise/solve/coupled_system.hpp"
+#include "pacewise/solve/lasso.hpp"
+
+namespace pacewise {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// alpha > 0 couples the samples. A round:
+///   1. gradient g of all smooth terms at S, certificate;
+///   2. accelerated proximal gradient steps until the support settles (beta > 0):
+///        s <- soft(y - g(y) / (2 c_j), beta / (2 c_j)),   c_j >= |A_j| + alpha sum_k |L_jk|
+///      kept only if the objective fell;
+///   3. on the support with its signs, Newton:  (A + alpha L)_PP d = -g_P/2 - beta sign/2  by conjugate gradients
+///      preconditioned sample by sample, and a line search along the path clipped where signs would change.
+/// Near the solution the support is right and step 3 is exact.
+template <class T>
+class Coupled {
+ public:
+  Coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control)
+      : model_(model),
+        S_(S),
+        options_(options),
+        control_(control),
+        n_(model.samples()),
+        r_(model.atoms()),
+        beta_(model.problem().beta),
+        system_(model, options, control),
+        gradient_(r_, n_),
+        partial_(at(block_count(n_))) {
+    for (int t = 0; t < thread_count(control); ++t) scratch_.emplace_back(model, std::min(n_, kBlock));
+  }
+
+  StepReport solve() {
+    const double goal = std::max(options_.tol, precision_floor<T>() / 4) * model_.scale();
+    StepReport report;
+    double best = std::numeric_limits<double>::infinity();
+    int stale = 0;
+    damping_ = least_damping();
+    for (;; ++report.rounds) {
+      const double violation = refresh_gradient();
+      if (control_.stop()) break;
+      stale = violation < (beta_ > 0 ? 0.9 : 0.999) * best ? 0 : stale + 1;
+      if (violation < best) {
+        best = violation;
+        best_ = S_;
+      } else if (beta_ == 0) {  // Newton is exact here but for rounding: shorter steps from here on
+        damping_ = std::max(16 * damping_, epsilon() * system_.largest_bound());
+        S_ = best_;
+        refresh_gradient();
+      }
+      if (violation <= goal || report.rounds == options_.max_rounds || stale > 40) break;
+      system_.grow(S_, gradient_);
+      if (beta_ > 0) {
+        accelerate(goal);
+        refresh_gradient();
+      }
+      system_.choose(S_, true);
+      newton_step(0.1 * goal);
+    }
+    if (!best_.empty()) S_ = best_;
+    report.certificate = best / model_.scale();
+    report.converged = report.certificate <= options_.tol;
+    return report;
+  }
+
+ private:
+  static double epsilon() { return static_cast<double>(std::numeric_limits<T>::epsilon()); }
+
+  /// Calls body(block, worker) for all blocks and adds up what it returns, in block order.
+  template <class Body>
+  double over_blocks(Body&& body) {
+    parallel_blocks(block_count(n_), control_,
+                    [&](Index block, int worker) { partial_[at(block)] = body(block, worker); });
+    double total = 0;
+    for (const double p : partial_) total += p;
+    return total;
+  }
+  template <class Body>
+  double over_samples(Body&& body) {
+    return over_blocks([&](Index block, int) {
+      double sum = 0;
+      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) sum += body(j);
+      return sum;
+    });
+  }
+  /// the unknowns of a block are contiguous
+  std::pair<std::size_t, std::size_t> range(Index block) const {
+    return {at(system_.begin(block * kBlock)), at(system_.begin(block * kBlock + block_length(n_, block)))};
+  }
+
+  double refresh_gradient() {
+    parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
+      const Index first = block * kBlock, b = block_length(n_, block);
+      model_.gradient(S_, first, gradient_.view().columns(first, b), scratch_[static_cast<std::size_t>(worker)]);
+      double worst = 0;
+      for (Index j = first; j < first + b; ++j)
+        for (Index k = 0; k < r_; ++k)
+          worst = std::max(worst, kkt_distance(gradient_(k, j), static_cast<double>(S_(k, j)), beta_));
+      partial_[at(block)] = worst;
+    });
+    return *std::max_element(partial_.begin(), partial_.end());
+  }
+
+  void gather_codes(Vector<double>& x) {
+    over_samples([&](Index j) {
+      for (Index a = 0; a < system_.count(j); ++a)
+        x[at(system_.begin(j) + a)] = static_cast<double>(S_(system_.atom(j, a), j));
+      return 0.0;
+    });
+  }
+
+  // Step 2. Momentum restarts when it points uphill; g(y) = g + 2 (A + alpha L)(y - s0) needs no data.
+  void accelerate(double goal) {
+    system_.choose(S_, false);
+    const auto size = at(system_.unknowns());
+    for (auto* v : {&from_, &now_, &ahead_, &image_}) v->assign(size, 0.0);
+    gather_codes(from_);
+    now_ = ahead_ = from_;
+    constexpr int max_steps = 30, settled_steps = 12;
+    double momentum = 1;
+    int settled = 0;
+    for (int step = 0; step < max_steps && settled < settled_steps && !control_.stop(); ++step) {
+      over_samples([&](Index j) {
+        const auto begin = at(system_.begin(j));
+        for (Index a = 0; a < system_.count(j); ++a)
+          image_[begin + at(a)] = ahead_[begin + at(a)] - from_[begin + at(a)];
+        system_.spread(j, image_.data() + begin);
+        return 0.0;
+      });
+      const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2, push = (momentum - 1) / next;
+      double uphill = 0;
+      changes_.assign(partial_.size(), 0);
+      moves_.assign(partial_.size(), 0.0);
+      uphill = over_blocks([&](Index block, int worker) {
+        system_.apply(block, worker, image_);
+        return proximal_block(block, push);
+      });
+      Index changed = 0;
+      for (const Index c : changes_) changed += c;
+      const double move = *std::max_element(moves_.begin(), moves_.end());
+      momentum = uphill > 0 ? 1 : next;
+      settled = changed == 0 ? settled + 1 : 0;
+      if (move <= 0.5 * goal) break;
+    }
+    keep_if_lower();
+  }
+
+  /// One proximal step and the extrapolation for the samples of a block; returns <y - s_new, s_new - s_old>.
+  double proximal_block(Index block, double push) {
+    double uphill = 0, move = 0;
+    Index changed = 0;
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
+      const double c = system_.bound(j);
+      if (!(c > 0)) continue;
+      const double cut = beta_ / (2 * c);
+      for (Index a = 0; a < system_.count(j); ++a) {
+        const auto i = at(system_.begin(j) + a);
+        const double g = gradient_(system_.atom(j, a), j) + 2 * image_[i];
+        const double x = ahead_[i] - g / (2 * c), old = now_[i], y = ahead_[i];
+        const double fresh = x > cut ? x - cut : (x < -cut ? x + cut : 0);
+        uphill += (y - fresh) * (fresh - old);
+        changed += (fresh == 0) != (old == 0) ? 1 : 0;
+        move = std::max(move, 2 * c * std::abs(fresh - y));
+        now_[i] = fresh;
+        ahead_[i] = fresh + push * (fresh - old);
+      }
+    }
+    changes_[at(block)] = changed;
+    moves_[at(block)] = move;
+    return uphill;
+  }
+
+  /// f(S + D) - f(S) = <g, D> + D'(A + alpha L)D + beta (|S + D| - |S|), D packed; no cancellation of large numbers
+  double change(const Vector<double>& D) {
+    over_samples([&](Index j) {
+      system_.spread(j, D.data() + system_.begin(j));
+      return 0.0;
+    });
+    return over_blocks([&](Index block, int worker) {
+      system_.apply(block, worker, image_);
+      double sum = 0;
+      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+        for (Index a = 0; a < system_.count(j); ++a) {
+          const auto i = at(system_.begin(j) + a);
+          const Index k = system_.atom(j, a);
+          const double s = static_cast<double>(S_(k, j));
+          sum += (gradient_(k, j) + image_[i]) * D[i] + beta_ * (std::abs(s + D[i]) - std::abs(s));
+        }
+      return sum;
+    });
+  }
+
+  void keep_if_lower() {
+    for (std::size_t i = 0; i < now_.size(); ++i) ahead_[i] = now_[i] - from_[i];
+    if (control_.stop() || !(change(ahead_) < 0)) return;
+    over_samples([&](Index j) {
+      for (Index a = 0; a < system_.count(j); ++a)
+        S_(system_.atom(j, a), j) = static_cast<T>(now_[at(system_.begin(j) + a)]);
+      return 0.0;
+    });
+  }
+
+  // Step 3
+  void newton_step(double goal) {
+    const auto size = at(system_.unknowns());
+    if (size == 0 || control_.stop()) return;
+    for (auto* v : {&residual_, &step_, &direction_, &image_, &ahead_}) v->assign(size, 0.0);
+    system_.factorise(damping_);
+    over_samples([&](Index j) {
+      for (Index a = 0; a < system_.count(j); ++a) {
+        const Index k = system_.atom(j, a);
+        const double sign = S_(k, j) > T(0) ? 1 : -1;
+        residual_[at(system_.begin(j) + a)] = -(gradient_(k, j) + (beta_ > 0 ? beta_ * sign : 0.0)) / 2;
+      }
+      return 0.0;
+    });
+    conjugate_gradients(goal / 2);
+    if (control_.stop()) return;
+    // Where A + alpha L is singular on the support, d runs off along a direction without curvature and the clipped path
+    // is useless: damp until steps are taken nearly whole, then undamp.
+    const double taken = line_search();
+    if (taken < 0.25)
+      damping_ = std::max(10 * damping_, 1e-6 * system_.largest_bound());
+    else if (taken == 1)
+      damping_ = damping_ > 1e-8 * system_.largest_bound() ? 0.1 * damping_ : least_damping();
+  }
+
+  /// With beta = 0 nothing bounds codes along near-duplicate atoms but the precision: they grow from small to large,
+  /// and their rounding must not outgrow what is gained.
+  double least_damping() const { return beta_ == 0 ? epsilon() * system_.largest_bound() : 0; }
+
+  /// step_ = (A + alpha L + damping)_PP^-1 residual_, to a thousandth or to the goal
+  void conjugate_gradients(double goal) {
+    const auto largest = [&] {
+      double top = 0;
+      for (const double x : residual_) top = std::max(top, std::abs(x));
+      return top;
+    };
+    const auto refresh = [&](double keep, bool first) {  // direction <- preconditioned + keep * direction, spread
+      over_samples([&](Index j) {
+        const auto begin = at(system_.begin(j)), end = at(system_.begin(j + 1));
+        for (std::size_t i = begin; i < end; ++i) direction_[i] = ahead_[i] + (first ? 0 : keep * direction_[i]);
+        system_.spread(j, direction_.data() + begin);
+        return 0.0;
+      });
+    };
+    const auto preconditioned_norm = [&](double t) {  // one pass: step, residual, preconditioner, <residual, ahead>
+      return over_samples([&](Index j) {
+        const auto begin = at(system_.begin(j)), end = at(system_.begin(j + 1));
+        for (std::size_t i = begin; i < end; ++i) {
+          step_[i] += t * direction_[i];
+          residual_[i] -= t * image_[i];
+          ahead_[i] = residual_[i];
+        }
+        system_.precondition(j, ahead_.data() + begin);
+        double sum = 0;
+        for (std::size_t i = begin; i < end; ++i) sum += residual_[i] * ahead_[i];
+        return sum;
+      });
+    };
+    const double stop_at = std::max(goal, 1e-3 * largest());
+    double rho = preconditioned_norm(0);
+    refresh(0, true);
+    constexpr int max_iterations = 2000;
+    for (int it = 0; it < max_iterations && rho > 0 && largest() > stop_at && !control_.stop(); ++it) {
+      const double curvature = over_blocks([&](Index block, int worker) {
+        system_.apply(block, worker, image_);
+        const auto [begin, end] = range(block);
+        double sum = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+          image_[i] += damping_ * direction_[i];
+          sum += direction_[i] * image_[i];
+        }
+        return sum;
+      });
+      if (!(curvature > 0)) break;
+      const double next = preconditioned_norm(rho / curvature);
+      refresh(next / rho, false);
+      rho = next;
+    }
+  }
+
+  /// s + t d, with a coordinate that would change its sign stopped at zero
+  double clipped(double s, double d, double t) const {
+    const double to = s + t * d;
+    return beta_ > 0 && to * s < 0 ? 0 : to;
+  }
+
+  /// Halves t until f falls along D = clip(S + t d) - S. Returns the t taken, 0 if none lowers f.
+  double line_search() {
+    double t = 1;
+    for (int halving = 0; halving < 30; ++halving, t /= 2) {
+      over_samples([&](Index j) {
+        for (Index a = 0; a < system_.count(j); ++a) {
+          const auto i = at(system_.begin(j) + a);
+          const double s = static_cast<double>(S_(system_.atom(j, a), j));
+          direction_[i] = clipped(s, step_[i], t) - s;
+        }
+        return 0.0;
+      });
+      if (!(change(direction_) < 0)) continue;
+      over_samples([&](Index j) {
+        for (Index a = 0; a < system_.count(j); ++a) {
+          T& s = S_(system_.atom(j, a), j);
+          s = static_cast<T>(clipped(static_cast<double>(s), step_[at(system_.begin(j) + a)], t));
+        }
+        return 0.0;
+      });
+      return t;
+    }
+    return 0;
+  }
+
+  const CodesModel<T>& model_;
+  Matrix<T>& S_;
+  const StepOptions& options_;
+  const Control& control_;
+  const Index n_, r_;
+  const double beta_;
+  CoupledSystem<T> system_;
+  double damping_ = 0;       // of the Newton systems
+  Matrix<T> best_;           // the codes of the smallest certificate so far
+  Matrix<double> gradient_;  // r x n
+  std::vector<double> partial_, moves_;
+  std::vector<Index> changes_;
+  std::vector<typename CodesModel<T>::Scratch> scratch_;
+  // packed unknowns
+  Vector<double> from_, now_, ahead_, image_, residual_, step_, direction_;
+};
+
+}  // namespace
+
+template <class T>
+StepReport solve_coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control) {
+  return Coupled<T>(model, S, options, control).solve();
+}
+
+template StepReport solve_coupled<float>(const CodesModel<float>&, Matrix<float>&, const StepOptions&, const Control&);
+template StepReport solve_coupled<double>(const CodesModel<double>&, Matrix<double>&, const StepOptions&,
+                                          const Control&);
+
+}  // namespace pacewise

@@ -1,0 +1,193 @@
+#include "pacewise/solve/dictionary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pacewise/solve/codes_model.hpp"
+#include "pacewise/solve/dictionary_dual.hpp"
+
+namespace pacewise {
+namespace {
+
+template <class T>
+void require(const DictionaryProblem<T>& p, const Matrix<T>& B) {
+  if (p.S.cols != p.X.cols)
+    throw Error("columns of the codes = " + std::to_string(p.S.cols) +
+                ": must equal the number of samples = " + std::to_string(p.X.cols));
+  if (B.rows() != p.X.rows || B.cols() != p.S.rows)
+    throw Error("shape of the dictionary = " + std::to_string(B.rows()) + " x " + std::to_string(B.cols()) +
+                ": must be features x atoms = " + std::to_string(p.X.rows) + " x " + std::to_string(p.S.rows));
+}
+
+/// a_k = max_i sum_j w_ij v_ij s_kj^2, half the curvature c_k of the certificate
+template <class T>
+std::vector<double> curvature(const DictionaryProblem<T>& p, const Control& control) {
+  const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
+  Matrix<T> squares(r, n);
+  for (Index j = 0; j < n; ++j) {
+    const T w = p.weights.sample.empty() ? T(1) : p.weights.sample[static_cast<std::size_t>(j)];
+    for (Index k = 0; k < r; ++k) squares(k, j) = w * p.S(k, j) * p.S(k, j);
+  }
+  const auto& feature = p.weights.feature;
+  const Index blocks = p.weights.entry.empty() ? 1 : block_count(m);
+  Matrix<double> top(r, blocks);
+  if (p.weights.entry.empty()) {
+    const double largest = feature.empty() ? 1 : static_cast<double>(*std::max_element(feature.begin(), feature.end()));
+    for (Index j = 0; j < n; ++j)
+      for (Index k = 0; k < r; ++k) top(k, 0) += largest * static_cast<double>(squares(k, j));
+  } else {
+    std::vector<Matrix<T>> sums(static_cast<std::size_t>(thread_count(control)), Matrix<T>(std::min(m, kBlock), r));
+    parallel_blocks(blocks, control, [&](Index block, int worker) {
+      const Index first = block * kBlock, b = block_length(m, block);
+      const MatrixView<T> a(sums[static_cast<std::size_t>(worker)].data(), b, r);
+      gemm<T>(Op::plain, Op::transposed, 1, p.weights.entry.view().block(first, 0, b, n), squares, 0, a);
+      for (Index k = 0; k < r; ++k)
+        for (Index i = 0; i < b; ++i) {
+          const double phi = feature.empty() ? 1 : static_cast<double>(feature[static_cast<std::size_t>(first + i)]);
+          top(k, block) = std::max(top(k, block), phi * static_cast<double>(a(i, k)));
+        }
+    });
+  }
+  std::vector<double> result(static_cast<std::size_t>(r), 0.0);
+  for (Index block = 0; block < blocks; ++block)
+    for (Index k = 0; k < r; ++k)
+      result[static_cast<std::size_t>(k)] = std::max(result[static_cast<std::size_t>(k)], top(k, block));
+  return result;
+}
+
+struct Evaluation {
+  double fit = 0, certificate = 0;
+  std::vector<double> multiplier;  // lambda_k = -<b_k, G_k> / 2: the KKT estimate at B
+};
+
+/// Fit, certificate and multipliers at B from the raw residual, row block by row block: G = -2 (w v (X - B S)) S'
+template <class T>
+Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_identity_t<T>> B,
+                    const std::vector<double>& a, const Control& control) {
+  const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
+  struct Worker {
+    Matrix<T> residual, gradient;
+  };
+  const Index rows = std::min(m, kBlock);
+  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(control)),
+                              Worker{Matrix<T>(rows, n), Matrix<T>(rows, r)});
+  const Index blocks = block_count(m);
+  std::vector<double> fit(static_cast<std::size_t>(blocks), 0.0);
+  Matrix<double> G(m, r);
+  parallel_blocks(blocks, control, [&](Index block, int worker) {
+    Worker& w = workers[static_cast<std::size_t>(worker)];
+    const Index first = block * kBlock, b = block_length(m, block);
+    const MatrixView<T> R(w.residual.data(), b, n), g(w.gradient.data(), b, r);
+    for (Index j = 0; j < n; ++j) std::copy_n(p.X.col(j) + first, b, R.col(j));
+    gemm<T>(Op::plain, Op::plain, -1, B.block(first, 0, b, r), p.S, 1, R);
+    double sum = 0;
+    for (Index j = 0; j < n; ++j)
+      for (Index i = 0; i < b; ++i) {
+        const T weighted = p.weights(first + i, j) * R(i, j);
+        sum += static_cast<double>(weighted) * static_cast<double>(R(i, j));
+        R(i, j) = weighted;
+      }
+    fit[static_cast<std::size_t>(block)] = sum;
+    gemm<T>(Op::plain, Op::transposed, -2, R, p.S, 0, g);
+    for (Index k = 0; k < r; ++k)
+      for (Index i = 0; i < b; ++i) G(first + i, k) = static_cast<double>(g(i, k));
+  });
+  Evaluation out;
+  for (const double f : fit) out.fit += f;
+  out.multiplier.assign(static_cast<std::size_t>(r), 0.0);
+  for (Index k = 0; k < r; ++k) {
+    const double c = 2 * a[static_cast<std::size_t>(k)];
+    if (!(c > 0)) continue;
+    double norm2 = 0, slope = 0;
+    for (Index i = 0; i < m; ++i) {
+      const double b = static_cast<double>(B(i, k)), moved = b - G(i, k) / c;
+      norm2 += moved * moved;
+      slope -= b * G(i, k);
+    }
+    const double shrink = norm2 > 1 ? 1 / std::sqrt(norm2) : 1;
+    double distance = 0;
+    for (Index i = 0; i < m; ++i) {
+      const double b = static_cast<double>(B(i, k)), gap = b - shrink * (b - G(i, k) / c);
+      distance += gap * gap;
+    }
+    out.certificate = std::max(out.certificate, std::sqrt(distance));
+    out.multiplier[static_cast<std::size_t>(k)] = std::max(0.0, slope / 2);
+  }
+  return out;
+}
+
+/// Scales atoms back into the unit ball
+template <class T>
+void into_ball(Matrix<T>& B) {
+  for (Index k = 0; k < B.cols(); ++k) {
+    double norm2 = 0;
+    for (Index i = 0; i < B.rows(); ++i) norm2 += static_cast<double>(B(i, k)) * static_cast<double>(B(i, k));
+    if (!(norm2 > 1)) continue;
+    const double shrink = 1 / std::sqrt(norm2);
+    for (Index i = 0; i < B.rows(); ++i) B(i, k) = static_cast<T>(shrink * static_cast<double>(B(i, k)));
+  }
+}
+
+}  // namespace
+
+template <class T>
+StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
+                            const Control& control) {
+  require(problem, B);
+  const SerialBlas serial;
+  into_ball(B);
+  StepReport report;
+  report.certificate = std::numeric_limits<double>::infinity();
+  const std::vector<double> a = curvature(problem, control);
+  const Evaluation start = evaluate(problem, B.view(), a, control);
+  if (control.stop()) return report;
+  report.certificate = start.certificate;
+  const double goal = std::max(options.tol, precision_floor<T>() / 4);
+  if (report.certificate <= goal) {
+    report.converged = report.certificate <= options.tol;
+    return report;
+  }
+  // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
+  // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta.
+  double delta = 1e-4;
+  const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
+  const double slack = 1 + 8 * static_cast<double>(std::numeric_limits<T>::epsilon());  // rounding of the fit itself
+  DictionaryDual<T> dual(problem, a, B, delta, options, control);
+  dual.set_multipliers(start.multiplier);
+  Matrix<T> candidate = B;
+  double last = start.certificate;
+  for (int stale = 0; stale < 8 && report.rounds < options.max_rounds;) {
+    report.rounds += dual.solve(std::max(1e-2 * goal, 1e-2 * delta), options.max_rounds - report.rounds, control);
+    dual.primal(candidate);
+    into_ball(candidate);
+    const Evaluation now = evaluate(problem, candidate.view(), a, control);
+    if (control.stop()) break;
+    if (now.fit <= start.fit * slack && now.certificate < report.certificate) {
+      B = candidate;
+      report.certificate = now.certificate;
+    }
+    if (report.certificate <= goal) break;
+    stale = now.certificate < 0.5 * last ? 0 : stale + 1;
+    if (now.certificate > 0.1 * last) delta = std::max(1e-2 * delta, least_delta);
+    last = now.certificate;
+    dual.recentre(candidate, delta);
+  }
+  report.converged = report.certificate <= options.tol;
+  return report;
+}
+
+template <class T>
+double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control) {
+  require(problem, B);
+  return evaluate(problem, B.view(), curvature(problem, control), control).certificate;
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                        \
+  template StepReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&, \
+                                          const Control&);                                             \
+  template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

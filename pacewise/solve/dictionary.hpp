@@ -1,0 +1,24 @@
+#pragma once
+#include "pacewise/solve/codes.hpp"
+
+namespace pacewise {
+
+template <class T>
+struct DictionaryProblem {
+  MatrixView<const T> X;      // m x n
+  const Weights<T>& weights;  // w v
+  MatrixView<const T> S;      // r x n
+};
+
+/// B-step, the paper's eq. 14:  min_B  sum w v (X - B S)^2  subject to |b_k|_2 <= 1.
+/// By Newton's method on the Lagrange dual (r unknowns). B (m x r) holds the start on entry and the dictionary on
+/// return; the fit never rises. Atoms no sample uses stay as they are (scaled back into the ball if outside).
+template <class T>
+StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
+                            const Control& control);
+
+/// max_k |b_k - P(b_k - G_k / c_k)|_2 at B, c_k = 2 max_i sum_j w_ij v_ij s_kj^2; unused atoms (c_k = 0) count 0.
+template <class T>
+double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control);
+
+}  // namespace pacewise

@@ -1,0 +1,159 @@
+#include "pacewise/solve/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pacewise/solve/residual.hpp"
+
+namespace pacewise {
+namespace {
+constexpr Index kUnits = 8192;  // units per block of a sum
+}
+
+template <class T>
+Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
+                      Level level, const Control& control) {
+  const Index m = X.rows, n = X.cols, blocks = block_count(n);
+  if (level == Level::none) level = Level::sample;
+  Vector<T> losses(static_cast<std::size_t>(unit_count(level, m, n)), T(0));
+  Matrix<double> rows(level == Level::feature ? m : 0, level == Level::feature ? blocks : 0);
+  for_each_residual<T>(X, B, S, control, [&](Index first, MatrixView<T> R, int) {
+    for (Index j = 0; j < R.cols; ++j) {
+      double sum = 0;
+      for (Index i = 0; i < m; ++i) {
+        const T loss = weights(i, first + j) * R(i, j) * R(i, j);
+        if (level == Level::element)
+          losses[static_cast<std::size_t>((first + j) * m + i)] = loss;
+        else if (level == Level::feature)
+          rows(i, first / kBlock) += static_cast<double>(loss);
+        else
+          sum += static_cast<double>(loss);
+      }
+      if (level == Level::sample) losses[static_cast<std::size_t>(first + j)] = static_cast<T>(sum);
+    }
+  });
+  if (level == Level::feature)
+    for (Index i = 0; i < m; ++i) {
+      double sum = 0;
+      for (Index block = 0; block < blocks; ++block) sum += rows(i, block);
+      losses[static_cast<std::size_t>(i)] = static_cast<T>(sum);
+    }
+  return losses;
+}
+
+template <class T>
+std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level) {
+  if (level == Level::none) level = Level::sample;
+  std::vector<char> observed(static_cast<std::size_t>(unit_count(level, m, n)), char{0});
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i) {
+      if (!(weights(i, j) > T(0))) continue;
+      const Index unit = level == Level::element ? j * m + i : (level == Level::sample ? j : i);
+      observed[static_cast<std::size_t>(unit)] = 1;
+    }
+  if (std::all_of(observed.begin(), observed.end(), [](char o) { return o != 0; })) observed.clear();
+  return observed;
+}
+
+template <class T>
+void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, double lambda, Vector<T>& v,
+                   const Control& control) {
+  v.resize(losses.size());
+  if (std::isinf(lambda)) {
+    std::fill(v.begin(), v.end(), T(1));
+    return;
+  }
+  const auto units = static_cast<Index>(losses.size());
+  std::visit(
+      [&](const auto& type) {
+        parallel_blocks(block_count(units, kUnits), control, [&](Index block, int) {
+          const Index first = block * kUnits, b = block_length(units, block, kUnits);
+          for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(first + b); ++u)
+            v[u] = static_cast<T>(type.weight(static_cast<double>(losses[u]), lambda));
+        });
+      },
+      regularizer);
+}
+
+template <class T>
+PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
+                      const Regularizer& regularizer, double lambda, const Control& control) {
+  const auto units = static_cast<Index>(losses.size());
+  struct Part {
+    double fit = 0, value = 0, weight = 0, largest = 0;
+    Index in = 0, count = 0;
+  };
+  std::vector<Part> parts(static_cast<std::size_t>(block_count(units, kUnits)));
+  std::visit(
+      [&](const auto& type) {
+        parallel_blocks(block_count(units, kUnits), control, [&](Index block, int) {
+          Part& part = parts[static_cast<std::size_t>(block)];
+          const Index first = block * kUnits, b = block_length(units, block, kUnits);
+          for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(first + b); ++u) {
+            if (!observed.empty() && observed[u] == 0) continue;
+            const double l = static_cast<double>(losses[u]), weight = v.empty() ? 1.0 : static_cast<double>(v[u]);
+            part.fit += weight * l;
+            if (!std::isinf(lambda)) part.value += type.value(weight, lambda);
+            part.weight += weight;
+            part.largest = std::max(part.largest, l);
+            part.in += l < lambda ? 1 : 0;
+            ++part.count;
+          }
+        });
+      },
+      regularizer);
+  PaceSummary out;
+  Index in = 0, count = 0;
+  double weight = 0;
+  for (const Part& part : parts) {
+    out.fit += part.fit;
+    out.value += part.value;
+    out.largest = std::max(out.largest, part.largest);
+    weight += part.weight;
+    in += part.in;
+    count += part.count;
+  }
+  if (count > 0) {
+    out.selected = static_cast<double>(in) / static_cast<double>(count);
+    out.mean_weight = weight / static_cast<double>(count);
+  }
+  return out;
+}
+
+template <class T>
+void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, Index n, Weights<T>& out) {
+  const auto product = [](const Vector<T>& a, const Vector<T>& b) {
+    Vector<T> c = b;
+    for (std::size_t i = 0; i < a.size(); ++i) c[i] *= a[i];
+    return c;
+  };
+  switch (level) {
+    case Level::none:
+      return;
+    case Level::sample:
+      out.sample = product(user.sample, v);
+      return;
+    case Level::feature:
+      out.feature = product(user.feature, v);
+      return;
+    case Level::element:
+      if (out.entry.empty()) out.entry.resize(m, n);
+      for (std::size_t u = 0; u < v.size(); ++u)
+        out.entry.data()[u] = user.entry.empty() ? v[u] : user.entry.data()[u] * v[u];
+      return;
+  }
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                                       \
+  template Vector<T> unit_losses<T>(MatrixView<const T>, const Weights<T>&, MatrixView<const T>, MatrixView<const T>, \
+                                    Level, const Control&);                                                           \
+  template std::vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level);                               \
+  template void solve_weights<T>(const Vector<T>&, const Regularizer&, double, Vector<T>&, const Control&);           \
+  template PaceSummary summarize<T>(const Vector<T>&, const Vector<T>&, const std::vector<char>&, const Regularizer&, \
+                                    double, const Control&);                                                          \
+  template void combine<T>(const Weights<T>&, const Vector<T>&, Level, Index, Index, Weights<T>&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

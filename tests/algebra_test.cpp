@@ -1,0 +1,306 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <thread>
+
+#include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/parallel.hpp"
+#include "pacewise/algebra/random.hpp"
+
+extern "C" {
+void openblas_set_num_threads(int) __attribute__((weak));
+int openblas_get_num_threads() __attribute__((weak));
+}
+
+namespace {
+
+using namespace pacewise;
+
+template <class T>
+Matrix<T> random_matrix(Index rows, Index cols, std::uint64_t seed) {
+  Random random(seed);
+  Matrix<T> a(rows, cols);
+  for (Index j = 0; j < cols; ++j)
+    for (Index i = 0; i < rows; ++i) a(i, j) = static_cast<T>(random.normal());
+  return a;
+}
+
+/// The middle of a larger matrix, so that the stride is not the number of rows.
+template <class T>
+struct Inset {
+  Index rows, cols;
+  Matrix<T> whole;
+  Inset(Index r, Index c, std::uint64_t seed) : rows(r), cols(c), whole(random_matrix<T>(r + 5, c + 3, seed)) {}
+  MatrixView<T> view() { return whole.view().block(2, 1, rows, cols); }
+};
+
+template <class T>
+double entry(Op op, MatrixView<const T> a, Index i, Index j) {
+  return op == Op::plain ? static_cast<double>(a(i, j)) : static_cast<double>(a(j, i));
+}
+
+template <class T>
+class Dense : public testing::Test {
+ public:
+  static constexpr double tolerance = std::is_same_v<T, double> ? 1e-13 : 1e-5;
+};
+using Precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(Dense, Precisions);
+
+TYPED_TEST(Dense, GemmIsTheNaiveProductOnStridedViews) {
+  using T = TypeParam;
+  const Index m = 7, n = 11, k = 13;
+  for (const Op op_a : {Op::plain, Op::transposed})
+    for (const Op op_b : {Op::plain, Op::transposed})
+      for (const double c : {0.0, 1.0, -0.5}) {
+        Inset<T> a(op_a == Op::plain ? m : k, op_a == Op::plain ? k : m, 1);
+        Inset<T> b(op_b == Op::plain ? k : n, op_b == Op::plain ? n : k, 2);
+        Inset<T> out(m, n, 3);
+        const Matrix<T> before = out.whole;
+        gemm<T>(op_a, op_b, 1.5, a.view(), b.view(), c, out.view());
+        for (Index j = 0; j < out.whole.cols(); ++j)
+          for (Index i = 0; i < out.whole.rows(); ++i) {
+            if (i < 2 || i >= 2 + m || j < 1 || j >= 1 + n) {
+              EXPECT_EQ(out.whole(i, j), before(i, j)) << "written outside the view";
+              continue;
+            }
+            double sum = 0;
+            for (Index l = 0; l < k; ++l)
+              sum += entry<T>(op_a, a.view(), i - 2, l) * entry<T>(op_b, b.view(), l, j - 1);
+            EXPECT_NEAR(out.whole(i, j), 1.5 * sum + c * before(i, j), 20 * TestFixture::tolerance);
+          }
+      }
+}
+
+TYPED_TEST(Dense, GemmWithZeroFactorOverwritesWhatIsThere) {
+  using T = TypeParam;
+  const Matrix<T> a = random_matrix<T>(3, 4, 1), b = random_matrix<T>(4, 5, 2);
+  Matrix<T> out(3, 5, std::numeric_limits<T>::quiet_NaN());
+  gemm<T>(Op::plain, Op::plain, 1, a.view(), b.view(), 0, out.view());
+  for (Index j = 0; j < 5; ++j)
+    for (Index i = 0; i < 3; ++i) EXPECT_TRUE(std::isfinite(out(i, j)));
+}
+
+TYPED_TEST(Dense, GemmOverNothing) {
+  using T = TypeParam;
+  Matrix<T> out(3, 2, T(4));
+  gemm<T>(Op::plain, Op::plain, 1, Matrix<T>(3, 0).view(), Matrix<T>(0, 2).view(), 0.5, out.view());
+  EXPECT_EQ(out, Matrix<T>(3, 2, T(2)));  // an empty sum adds 0
+  gemm<T>(Op::transposed, Op::transposed, 1, Matrix<T>(0, 3).view(), Matrix<T>(2, 0).view(), 0, out.view());
+  EXPECT_EQ(out, Matrix<T>(3, 2, T(0)));
+  Matrix<T> none(0, 2);
+  gemm<T>(Op::plain, Op::plain, 1, Matrix<T>(0, 3).view(), Matrix<T>(3, 2).view(), 0, none.view());
+  EXPECT_TRUE(none.empty());
+}
+
+TYPED_TEST(Dense, GramWritesBothTriangles) {
+  using T = TypeParam;
+  const Index n = 6, k = 9;
+  for (const Op op : {Op::plain, Op::transposed})
+    for (const double c : {0.0, 2.0}) {
+      Inset<T> a(op == Op::plain ? n : k, op == Op::plain ? k : n, 4);
+      Inset<T> out(n, n, 5);
+      for (Index j = 0; j < n; ++j)
+        for (Index i = 0; i < j; ++i) out.view()(i, j) = out.view()(j, i);
+      const Matrix<T> before = out.whole;
+      gram<T>(op, -0.5, a.view(), c, out.view());
+      for (Index j = 0; j < n; ++j)
+        for (Index i = 0; i < n; ++i) {
+          double sum = 0;
+          for (Index l = 0; l < k; ++l) sum += entry<T>(op, a.view(), i, l) * entry<T>(op, a.view(), j, l);
+          EXPECT_NEAR(out.view()(i, j), -0.5 * sum + c * before(i + 2, j + 1), 20 * TestFixture::tolerance);
+          EXPECT_EQ(out.view()(i, j), out.view()(j, i));
+        }
+    }
+}
+
+TEST(Cholesky, FactorsSolvesAndInverts) {
+  const Index n = 12;
+  const Matrix<double> g = random_matrix<double>(n, 2 * n, 6);
+  Inset<double> a(n, n, 7);
+  gram<double>(Op::plain, 1, g.view(), 0, a.view());
+  const Matrix<double> original = cast<double>(MatrixView<const double>(a.view()));
+  ASSERT_TRUE(cholesky(a.view()));
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < n; ++i) {
+      if (i < j) {
+        EXPECT_EQ(a.view()(i, j), original(i, j)) << "the upper triangle is left alone";
+        continue;
+      }
+      double sum = 0;
+      for (Index l = 0; l <= j; ++l) sum += a.view()(i, l) * a.view()(j, l);
+      EXPECT_NEAR(sum, original(i, j), 1e-12);
+    }
+
+  Inset<double> x(n, 3, 8);
+  const Matrix<double> right = cast<double>(MatrixView<const double>(x.view()));
+  cholesky_solve(a.view(), x.view());
+  for (Index j = 0; j < 3; ++j)
+    for (Index i = 0; i < n; ++i) {
+      double sum = 0;
+      for (Index l = 0; l < n; ++l) sum += original(i, l) * x.view()(l, j);
+      EXPECT_NEAR(sum, right(i, j), 1e-11);
+    }
+
+  cholesky_invert(a.view());
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < n; ++i) {
+      double sum = 0;
+      for (Index l = 0; l < n; ++l) sum += original(i, l) * a.view()(l, j);
+      EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-11);
+      EXPECT_EQ(a.view()(i, j), a.view()(j, i));
+    }
+}
+
+TEST(Cholesky, SaysWhereThereIsNoFactor) {
+  Matrix<double> a(2, 2, 1.0);
+  a(1, 1) = 0.5;  // determinant -0.5
+  EXPECT_FALSE(cholesky(a.view()));
+  Matrix<double> none;
+  EXPECT_TRUE(cholesky(none.view()));
+}
+
+TEST(MatrixSizes, AreChecked) {
+  EXPECT_THROW(Matrix<double>(-1, 2), Error);
+  EXPECT_THROW(Matrix<double>(2, -1), Error);
+  EXPECT_THROW(Matrix<double>(Index{1} << 40, Index{1} << 40), Error);
+  EXPECT_EQ(checked_size(0, 5), 0U);
+  EXPECT_EQ(checked_size(3, 5), 15U);
+}
+
+TEST(MatrixStorage, IsColumnMajorAlignedAndViewable) {
+  Matrix<float> a(3, 2);
+  for (Index l = 0; l < 6; ++l) a.data()[l] = static_cast<float>(l);
+  EXPECT_EQ(a(2, 1), 5);
+  EXPECT_EQ(a.col(1)[0], 3);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0U);
+  const MatrixView<float> part = a.view().block(1, 0, 2, 2);
+  EXPECT_EQ(part(0, 1), 4);
+  EXPECT_EQ(part.columns(1, 1)(1, 0), 5);
+  const Matrix<double> copy = cast<double>(MatrixView<const float>(part));
+  EXPECT_EQ(copy.rows(), 2);
+  EXPECT_EQ(copy(1, 1), 5.0);
+}
+
+TEST(ParallelBlocks, EveryBlockOnceWorkersInRangeAndAlone) {
+  for (const int threads : {1, 2, 3, 8}) {
+    Control control;
+    control.threads = threads;
+    for (const Index blocks : {0, 1, 2, 50}) {
+      std::vector<std::atomic<int>> calls(static_cast<std::size_t>(blocks));
+      std::vector<std::atomic<bool>> busy(static_cast<std::size_t>(threads));
+      std::atomic<int> wrong{0};
+      parallel_blocks(blocks, control, [&](Index block, int worker) {
+        if (worker < 0 || worker >= threads || block < 0 || block >= blocks) {
+          ++wrong;
+          return;
+        }
+        if (busy[static_cast<std::size_t>(worker)].exchange(true)) ++wrong;  // scratch memory used by two at once
+        ++calls[static_cast<std::size_t>(block)];
+        std::this_thread::yield();
+        busy[static_cast<std::size_t>(worker)] = false;
+      });
+      EXPECT_EQ(wrong, 0) << threads << " threads, " << blocks << " blocks";
+      for (const auto& c : calls) EXPECT_EQ(c, 1);
+    }
+  }
+}
+
+TEST(ParallelBlocks, UsesSeveralThreads) {
+  Control control;
+  control.threads = 2;
+  std::atomic<int> arrived{0};
+  std::atomic<bool> met{false};
+  parallel_blocks(2, control, [&](Index, int) {
+    ++arrived;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (arrived < 2 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    if (arrived == 2) met = true;
+  });
+  EXPECT_TRUE(met);
+}
+
+TEST(ParallelBlocks, RethrowsTheExceptionOfABody) {
+  for (const int threads : {1, 4}) {
+    Control control;
+    control.threads = threads;
+    std::atomic<int> calls{0};
+    try {
+      parallel_blocks(1000, control, [&](Index block, int) {
+        ++calls;
+        if (block == 3) throw Error("block 3");
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      });
+      FAIL() << "nothing thrown";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "block 3");
+    }
+    if (threads == 1) {
+      EXPECT_EQ(calls, 4);
+    }
+    EXPECT_LT(calls, 1000);
+  }
+}
+
+TEST(ParallelBlocks, StopsOnCancelAndDeadline) {
+  std::atomic<bool> cancel{false};
+  Control control;
+  control.threads = 1;
+  control.cancel = &cancel;
+  int calls = 0;
+  parallel_blocks(10, control, [&](Index block, int) {
+    ++calls;
+    if (block == 4) cancel = true;
+  });
+  EXPECT_EQ(calls, 5);
+  EXPECT_TRUE(control.cancelled());
+
+  Control late;
+  late.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  std::atomic<int> begun{0};
+  parallel_blocks(10, late, [&](Index, int) { ++begun; });
+  EXPECT_EQ(begun, 0);
+  EXPECT_TRUE(late.late());
+  EXPECT_FALSE(late.cancelled());
+}
+
+TEST(ParallelBlocks, BlocksCoverTheRangeOnce) {
+  for (const Index n : {0, 1, 63, 64, 65, 1000}) {
+    Index covered = 0;
+    for (Index b = 0; b < block_count(n); ++b) {
+      EXPECT_GT(block_length(n, b), 0);
+      EXPECT_LE(block_length(n, b), kBlock);
+      covered += block_length(n, b);
+    }
+    EXPECT_EQ(covered, n);
+  }
+}
+
+TEST(SerialBlas, RestoresTheThreadsOfBlas) {
+  if (openblas_get_num_threads == nullptr) GTEST_SKIP() << "the BLAS here is not OpenBLAS";
+  const int before = openblas_get_num_threads();
+  openblas_set_num_threads(2);
+  const int wanted = openblas_get_num_threads();  // a serial OpenBLAS stays at 1
+  {
+    const SerialBlas outer;
+    EXPECT_EQ(openblas_get_num_threads(), 1);
+    {
+      const SerialBlas nested;
+      EXPECT_EQ(openblas_get_num_threads(), 1);
+    }
+    EXPECT_EQ(openblas_get_num_threads(), 1) << "the inner one must not restore";
+  }
+  EXPECT_EQ(openblas_get_num_threads(), wanted);
+  Control control;
+  int inside = 0;
+  parallel_blocks(1, control, [&](Index, int) { inside = openblas_get_num_threads(); });
+  EXPECT_EQ(inside, 1);
+  EXPECT_EQ(openblas_get_num_threads(), wanted);
+  EXPECT_THROW(parallel_blocks(1, control, [](Index, int) { throw Error("x"); }), Error);
+  EXPECT_EQ(openblas_get_num_threads(), wanted);
+  openblas_set_num_threads(before);
+}
+
+}  // namespace

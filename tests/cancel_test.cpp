@@ -1,0 +1,100 @@
+// How soon a large fit returns once it is asked to.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+#include "pacewise/model/fit.hpp"
+#include "synthetic.hpp"
+
+namespace {
+
+using namespace pacewise;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kPatience = synthetic::sanitized ? 10 : 1;  // seconds
+
+struct Large {
+  synthetic::Planted<float> data;
+  Options options;
+};
+
+Large large() {
+  synthetic::Recipe recipe{200, 4000, 64, 3};
+  recipe.bad_entries = 0.02;
+  Large out{synthetic::make<float>(recipe), {}};
+  out.options.atoms = 64;
+  out.options.schedule.level = Level::element;
+  out.options.alpha = 2;
+  out.options.schedule.tol = 0;
+  out.options.schedule.plain_iter = out.options.schedule.warm_iter = 1;
+  out.options.schedule.pace_iter = 10000;
+  out.options.schedule.max_iter = 10000;
+  return out;
+}
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+TEST(Cancel, ALargeFitReturnsSoonAfterTheFlag) {
+  const Large job = large();
+  for (const double after : synthetic::small() ? std::vector<double>{0.3} : std::vector<double>{0.05, 0.3, 1.5}) {
+    std::atomic<bool> cancel{false};
+    Control control;
+    control.cancel = &cancel;
+    auto running = std::async(std::launch::async, [&] { return fit(job.data.problem(), job.options, control); });
+    ASSERT_EQ(running.wait_for(std::chrono::duration<double>(after)), std::future_status::timeout)
+        << "the fit must be in its work";
+    const auto start = Clock::now();
+    cancel = true;
+    const auto result = running.get();
+    EXPECT_LT(since(start), kPatience) << "cancelled after " << after << " s";
+    EXPECT_EQ(result.termination, Termination::cancelled) << result.detail;
+    EXPECT_EQ(static_cast<int>(result.state.history.size()), result.state.iteration);
+    EXPECT_TRUE(std::isfinite(result.objective.total()));
+  }
+}
+
+TEST(Cancel, ALargeFitReturnsSoonAfterTheDeadline) {
+  const Large job = large();
+  Control control;
+  const auto deadline = Clock::now() + std::chrono::milliseconds(300);
+  control.deadline = deadline;
+  const auto result = fit(job.data.problem(), job.options, control);
+  EXPECT_LT(since(deadline), kPatience);
+  EXPECT_EQ(result.termination, Termination::time_limit) << result.detail;
+}
+
+/// Whenever the flag comes, the last record is that of a whole iteration.
+TEST(Cancel, NoMomentOfCancellationLeavesAHalfRecord) {
+  synthetic::Recipe recipe;
+  recipe.n = 200;
+  const auto p = synthetic::make<double>(recipe);
+  Options o;
+  o.atoms = 8;
+  o.schedule.plain_iter = o.schedule.warm_iter = 1;
+  o.schedule.pace_iter = 1000;
+  o.schedule.max_iter = 1000;
+  o.schedule.tol = 0;
+  Random random(1);
+  const int trials = synthetic::small() ? 20 : 60;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::atomic<bool> cancel{false};
+    Control control;
+    control.threads = 1;
+    control.cancel = &cancel;
+    std::thread alarm([&, wait = 200 + static_cast<int>(20000 * random.uniform())] {
+      std::this_thread::sleep_for(std::chrono::microseconds(wait));
+      cancel = true;
+    });
+    const auto result = fit(p.problem(), o, control);
+    alarm.join();
+    ASSERT_EQ(result.termination, Termination::cancelled) << result.detail;
+    if (result.state.history.empty()) continue;
+    const Record& last = result.state.history.back();
+    ASSERT_NEAR(last.objective.total(), result.objective.total(), 1e-9 * last.objective.magnitude())
+        << "trial " << trial << ", iteration " << last.iteration;
+    ASSERT_LE(last.objective.total(), last.objective_before + 1e-9 * last.objective.magnitude());
+  }
+}
+
+}  // namespace

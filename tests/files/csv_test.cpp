@@ -1,0 +1,163 @@
+#include <cmath>
+#include <limits>
+
+#include "scratch.hpp"
+
+namespace pacewise {
+namespace {
+
+using test::read_error_of;
+using test::Scratch;
+using test::values_of;
+
+template <class T = double>
+Table<T> parse(const std::string& text, const ReadOptions& options = {}) {
+  const Scratch scratch;
+  return read_table<T>(scratch.file("a.csv", text), options);
+}
+
+void expect_six(const std::string& text) {
+  const Table<double> table = parse(text);
+  ASSERT_EQ(table.features(), 3) << text;
+  ASSERT_EQ(table.samples(), 2) << text;
+  EXPECT_EQ(values_of(table), (std::vector<double>{1, -2.5, 3, 4, 5e-3, 6})) << text;
+}
+
+TEST(CsvFile, DelimitersLineEndsHeadersAndBlanks) {
+  for (const std::string header : {"", "#"})
+    for (const std::string d : {",", ";", "\t", "|", " ", "   ", ", ", " ; "})
+      for (const std::string end : {"\n", "\r\n"})
+        for (const std::string last : {"", "\n", "\n\n\n"}) {
+          const std::string names = header.empty() ? "" : "a" + d + "b" + d + "c" + end;
+          const std::string tail = last.empty() ? "" : end + last.substr(1);
+          expect_six(names + "1" + d + "-2.5" + d + "3" + end + "+4" + d + "5e-3" + d + "6.0" + tail);
+        }
+}
+
+TEST(CsvFile, ByteOrderMarkCommentsAndBlankLines) {
+  expect_six(
+      "\xef\xbb\xbf"
+      "1,-2.5,3\n4,5e-3,6\n");
+  expect_six(
+      "\xef\xbb\xbf"
+      "a,b,c\n1,-2.5,3\n4,5e-3,6\n");
+  expect_six("# written by a program\n\n1,-2.5,3\n   \n# between\n4,5e-3,6\n\n");
+  expect_six("  1   -2.5  3  \n\t4\t5e-3 6\n");
+}
+
+TEST(CsvFile, QuotedFieldsAndNames) {
+  const Table<double> table = parse("\"a,b\",\"c\"\"d\",e\r\n\"1\",2, \"3\" \r\n4,\"5\",6\r\n");
+  EXPECT_EQ(table.feature_names, (std::vector<std::string>{"a,b", "c\"d", "e"}));
+  EXPECT_EQ(values_of(table), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  const Table<double> broken_line = parse("\"two\nlines\",b\n1,2\n3,4\n");
+  EXPECT_EQ(broken_line.feature_names[0], "two\nlines");
+  EXPECT_EQ(broken_line.samples(), 2);
+}
+
+TEST(CsvFile, MissingSpellings) {
+  const Table<double> table = parse("1,,NA,N/A,NaN,nan,null,?,-,NULL,None,\"\"\n2,3,4,5,6,7,8,9,1,2,3,4\n");
+  ASSERT_EQ(table.samples(), 2);
+  EXPECT_EQ(table.values(0, 0), 1);
+  for (Index i = 1; i < table.features(); ++i) EXPECT_TRUE(std::isnan(table.values(i, 0))) << i;
+  for (Index i = 0; i < table.features(); ++i) EXPECT_FALSE(std::isnan(table.values(i, 1))) << i;
+}
+
+TEST(CsvFile, DecimalCommaOnlyBesideSemicolons) {
+  EXPECT_EQ(values_of(parse("1,5;-2,25\n3;4,0\n")), (std::vector<double>{1.5, -2.25, 3, 4}));
+  EXPECT_EQ(values_of(parse("1.5;2\n3;4\n")), (std::vector<double>{1.5, 2, 3, 4}));
+  EXPECT_NE(read_error_of([] { parse("1.234,5;2\n3;4\n"); }).find("\"1.234,5\" is not a number"), std::string::npos);
+}
+
+TEST(CsvFile, ExtremesOfTheNumberType) {
+  const Table<double> wide = parse("1e400,-1e400,1e-400,0.1,inf\n1,2,3,4,5\n");
+  EXPECT_EQ(wide.values(0, 0), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(wide.values(1, 0), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(wide.values(2, 0), 0);
+  EXPECT_EQ(wide.values(3, 0), 0.1);
+  EXPECT_TRUE(std::isinf(wide.values(4, 0)));
+  EXPECT_EQ(parse<float>("0.1,16777217\n1,2\n").values(0, 0), 0.1F);
+}
+
+TEST(CsvFile, LabelColumn) {
+  ReadOptions options;
+  options.label_column = "species";
+  const std::string text = "width,species,height\n1,\"rose, red\",2\n3,lily,4\n5,lily,6\n";
+  const Table<double> named = parse(text, options);
+  EXPECT_EQ(named.feature_names, (std::vector<std::string>{"width", "height"}));
+  EXPECT_EQ(values_of(named), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  ASSERT_TRUE(named.labels);
+  EXPECT_EQ(named.labels->names, (std::vector<std::string>{"lily", "rose, red"}));
+  EXPECT_EQ(named.labels->value, (std::vector<std::int32_t>{1, 0, 0}));
+  options.label_column = "2";
+  EXPECT_EQ(parse(text, options).labels->value, named.labels->value);
+  options.label_column = "-2";
+  EXPECT_EQ(parse(text, options).labels->value, named.labels->value);
+  options.label_column = "-1";
+  const Table<double> last = parse("5.1,3.5,setosa\n4.9,3.0,virginica\n", options);
+  EXPECT_EQ(last.samples(), 2);
+  EXPECT_EQ(last.labels->names, (std::vector<std::string>{"setosa", "virginica"}));
+  const Table<double> numbers = parse("5.1,10\n4.9,9\n3,10\n", options);
+  EXPECT_EQ(numbers.labels->names, (std::vector<std::string>{"9", "10"})) << "sorted by number";
+}
+
+TEST(CsvFile, HeaderIsDecidedFromTheContent) {
+  EXPECT_EQ(parse("0,1,2,3\n5,6,7,8\n").samples(), 1) << "pandas writes 0,1,2,.. for columns without names";
+  EXPECT_EQ(parse(",0,1,2\n0,6,7,8\n").samples(), 1);
+  EXPECT_EQ(parse("0,1\n5,6\n").samples(), 2);
+  ReadOptions without;
+  without.header = false;
+  EXPECT_EQ(parse("0,1,2,3\n5,6,7,8\n", without).samples(), 2);
+  ReadOptions with;
+  with.header = true;
+  EXPECT_EQ(parse("7,1,2\n5,6,7\n", with).feature_names, (std::vector<std::string>{"7", "1", "2"}));
+  // one bad number in the first row is an error, not a header
+  EXPECT_NE(read_error_of([] { parse("1,x,3\n4,5,6\n"); }).find("line 1, column 2"), std::string::npos);
+}
+
+TEST(CsvFile, NotesTellWhatWasDecided) {
+  const Table<double> table = parse("label,a\n1,2\n3,4\n");
+  ASSERT_EQ(table.notes.size(), 1U);
+  EXPECT_NE(table.notes[0].find("\"label\" is read as a feature"), std::string::npos);
+}
+
+/// More than one chunk, and the same bits and the same first error for any number of threads.
+TEST(CsvFile, ManyChunksInParallel) {
+  const Index n = 80000, m = 20;
+  std::string text = "h0";
+  for (Index i = 1; i < m; ++i) text += ",h" + std::to_string(i);
+  text += "\n";
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i) text += std::to_string((j * 7 + i) % 1000) + ".25" + (i + 1 < m ? "," : "\n");
+  ASSERT_GT(text.size(), std::size_t{8} << 20);
+  const Scratch scratch;
+  const std::string path = scratch.file("big.csv", text);
+  for (const int threads : {1, 4}) {
+    ReadOptions options;
+    options.threads = threads;
+    const Table<float> table = read_table<float>(path, options);
+    ASSERT_EQ(table.samples(), n);
+    for (Index j = 0; j < n; j += 17)
+      for (Index i = 0; i < m; ++i) ASSERT_EQ(table.values(i, j), static_cast<float>((j * 7 + i) % 1000) + 0.25F);
+  }
+  text.replace(text.size() - 20, 1, "x");
+  text.replace(text.size() / 2, 1, "y");
+  const std::string bad = scratch.file("bad.csv", text);
+  ReadOptions options;
+  options.threads = 1;
+  const std::string first = read_error_of([&] { read_table<float>(bad, options); });
+  EXPECT_NE(first.find("y"), std::string::npos);
+  options.threads = 4;
+  EXPECT_EQ(read_error_of([&] { read_table<float>(bad, options); }), first);
+}
+
+TEST(CsvFile, FirstRowWithAMillionFieldsDoesNotAllocateTheProduct) {
+  std::string text = "1";
+  for (int i = 0; i < 300000; ++i) text += ",1";
+  text += "\n";
+  for (int i = 0; i < 300000; ++i) text += "1\n";
+  EXPECT_NE(read_error_of([&] { parse(text); }).find("line 2: has 1 fields, the first line has 300001"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace pacewise

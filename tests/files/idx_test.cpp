@@ -1,0 +1,102 @@
+#include <zlib.h>
+
+#include "scratch.hpp"
+
+namespace pacewise {
+namespace {
+
+using test::raw;
+using test::read_error_of;
+using test::Scratch;
+using test::values_of;
+
+std::string idx(char type, const std::vector<std::uint32_t>& shape, const std::string& data) {
+  std::string out = {'\0', '\0', type, static_cast<char>(shape.size())};
+  for (const std::uint32_t length : shape) out += raw(length, true);
+  return out + data;
+}
+
+std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+  std::string out(text.size() + 1000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+template <class S>
+void check_type(char code) {
+  const Scratch scratch;
+  std::string data;
+  for (int i = 1; i <= 6; ++i) data += raw(static_cast<S>(i), true);
+  const Table<double> table = read_table<double>(scratch.file("a.idx", idx(code, {3, 2}, data)));
+  EXPECT_EQ(values_of(table), (std::vector<double>{1, 2, 3, 4, 5, 6})) << int{code};
+}
+
+TEST(IdxFile, EveryType) {
+  check_type<std::uint8_t>(0x08);
+  check_type<std::int8_t>(0x09);
+  check_type<std::int16_t>(0x0b);
+  check_type<std::int32_t>(0x0c);
+  check_type<float>(0x0d);
+  check_type<double>(0x0e);
+}
+
+TEST(IdxFile, ImagesWithTheLabelsBeside) {
+  const Scratch scratch;
+  const std::string images = idx(8, {2, 2, 3}, "abcdefghijkl"), labels = idx(8, {2}, "\x07\x02");
+  for (const bool packed : {false, true}) {
+    const std::string suffix = packed ? ".gz" : "";
+    const std::string path = scratch.file("d/t10k-images-idx3-ubyte" + suffix, packed ? gzipped(images) : images);
+    scratch.file("d/t10k-labels-idx1-ubyte" + suffix, packed ? gzipped(labels) : labels);
+    EXPECT_FALSE(read_table<float>(path).labels) << "only when asked";
+    ReadOptions options;
+    options.labels_beside = true;
+    const Table<float> table = read_table<float>(path, options);
+    EXPECT_EQ(table.sample_shape, (std::vector<Index>{2, 3}));
+    EXPECT_EQ(table.values(0, 1), 'g');
+    ASSERT_TRUE(table.labels);
+    EXPECT_EQ(table.labels->names, (std::vector<std::string>{"2", "7"}));
+    EXPECT_EQ(table.labels->value, (std::vector<std::int32_t>{1, 0}));
+  }
+  ReadOptions options;
+  options.labels_beside = true;
+  const Table<float> alone = read_table<float>(scratch.file("alone.idx", images), options);
+  EXPECT_FALSE(alone.labels);
+  EXPECT_EQ(alone.notes.size(), 1U);
+}
+
+TEST(GzipFile, AnyStreamFormatAndSeveralMembers) {
+  const Scratch scratch;
+  EXPECT_EQ(read_table<double>(scratch.file("a.csv.gz", gzipped("1,2\n") + gzipped("3,4\n"))).samples(), 2);
+  EXPECT_EQ(
+      values_of(read_table<double>(scratch.file("a.npy.gz", gzipped(test::npy("<f8", "(2,)", raw(1.5) + raw(2.5)))))),
+      (std::vector<double>{1.5, 2.5}));
+}
+
+TEST(GzipFile, DamageIsNamed) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += std::to_string(i * 7919 % 10007) + ",2\n";
+  const std::string good = gzipped(text);
+  const auto error = [&](const std::string& bytes) {
+    return read_error_of([&] { read_table<double>(scratch.file("a.csv.gz", bytes)); });
+  };
+  EXPECT_NE(error(good.substr(0, good.size() / 2)).find("truncated"), std::string::npos);
+  EXPECT_NE(error(good.substr(0, good.size() - 3)).find("truncated"), std::string::npos);
+  std::string flipped = good;
+  flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 0xff);
+  EXPECT_NE(error(flipped).find("damaged"), std::string::npos);
+  EXPECT_NE(error(good + "more").find("bytes follow"), std::string::npos);
+  EXPECT_NE(error(gzipped("")).find("empty"), std::string::npos);
+  EXPECT_NE(error(gzipped(good)).find("compressed twice"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pacewise

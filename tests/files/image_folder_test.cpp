@@ -1,0 +1,149 @@
+#include <png.h>
+
+#include <cstdio>
+
+#include <jpeglib.h>
+
+#include "scratch.hpp"
+
+namespace pacewise {
+namespace {
+
+using test::read_error_of;
+using test::Scratch;
+using test::values_of;
+
+void write_png(const std::string& path, unsigned width, unsigned height, int depth, int colour,
+               const std::vector<unsigned char>& bytes) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_init_io(png, file);
+  png_set_IHDR(png, info, width, height, depth, colour, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(png, info);
+  const std::size_t row = bytes.size() / height;
+  for (unsigned r = 0; r < height; ++r) png_write_row(png, bytes.data() + r * row);
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  std::fclose(file);
+}
+
+void write_jpeg(const std::string& path, unsigned width, unsigned height, unsigned char grey) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  jpeg_stdio_dest(&info, file);
+  info.image_width = width;
+  info.image_height = height;
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 100, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  std::vector<unsigned char> line(3 * width, grey);
+  for (unsigned r = 0; r < height; ++r) {
+    JSAMPROW row = line.data();
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::fclose(file);
+}
+
+TEST(ImageFolder, SubfoldersAreLabelsAndNamesAreSorted) {
+  const Scratch scratch;
+  write_png(scratch.path("dog/b.png"), 2, 1, 8, PNG_COLOR_TYPE_GRAY, {3, 4});
+  write_png(scratch.path("dog/a.png"), 2, 1, 8, PNG_COLOR_TYPE_GRAY, {1, 2});
+  scratch.file("cat/z.pgm", "P5 2 1 255\n\x05\x06");
+  scratch.file("cat/readme.txt", "no image");
+  scratch.file("cat/.hidden.png", "nothing");
+  const Table<float> table = read_table<float>(scratch.folder());
+  EXPECT_EQ(values_of(table), (std::vector<float>{5, 6, 1, 2, 3, 4}));
+  ASSERT_TRUE(table.labels);
+  EXPECT_EQ(table.labels->names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(table.labels->value, (std::vector<std::int32_t>{0, 1, 1}));
+  EXPECT_EQ(table.sample_shape, (std::vector<Index>{1, 2}));
+  ASSERT_EQ(table.notes.size(), 1U);
+  EXPECT_NE(table.notes[0].find("1 files are no images"), std::string::npos);
+  EXPECT_EQ(table.format, "images");
+}
+
+TEST(ImageFolder, ColourBecomesLumaAndDepthIsKept) {
+  const Scratch scratch;
+  // red, green, blue, white: 0.299, 0.587, 0.114 and 1 times 255
+  write_png(scratch.path("rgb.png"), 4, 1, 8, PNG_COLOR_TYPE_RGB, {255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255});
+  EXPECT_EQ(values_of(read_table<double>(scratch.path("rgb.png"))), (std::vector<double>{76, 150, 29, 255}));
+  write_png(scratch.path("alpha.png"), 1, 1, 8, PNG_COLOR_TYPE_GRAY_ALPHA, {99, 10});
+  EXPECT_EQ(values_of(read_table<double>(scratch.path("alpha.png"))), (std::vector<double>{99}));
+  write_png(scratch.path("deep.png"), 2, 1, 16, PNG_COLOR_TYPE_GRAY, {0x12, 0x34, 0xff, 0xff});
+  EXPECT_EQ(values_of(read_table<double>(scratch.path("deep.png"))), (std::vector<double>{0x1234, 65535}));
+  write_png(scratch.path("bits.png"), 8, 1, 1, PNG_COLOR_TYPE_GRAY, {0b10100000});
+  EXPECT_EQ(values_of(read_table<double>(scratch.path("bits.png"))), (std::vector<double>{255, 0, 255, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(values_of(read_table<double>(scratch.file("p2.pgm", "P2\n# c\n3 1\n500\n0 7\n500\n"))),
+            (std::vector<double>{0, 7, 500}));
+  EXPECT_EQ(values_of(read_table<double>(scratch.file("p5.pgm", std::string("P5\n1 1\n300\n\x01\x02", 13)))),
+            (std::vector<double>{258}));
+}
+
+TEST(ImageFolder, Jpeg) {
+  const Scratch scratch;
+  write_jpeg(scratch.path("a.jpg"), 16, 8, 100);
+  write_jpeg(scratch.path("b.jpg"), 16, 8, 200);
+  const Table<double> table = read_table<double>(scratch.folder());
+  EXPECT_EQ(table.samples(), 2);
+  EXPECT_EQ(table.features(), 128);
+  EXPECT_FALSE(table.labels);
+  for (Index i = 0; i < 128; ++i) {
+    EXPECT_NEAR(table.values(i, 0), 100, 1);
+    EXPECT_NEAR(table.values(i, 1), 200, 1);
+  }
+  const std::string bytes = test::content(scratch.path("a.jpg"));
+  const std::string error =
+      read_error_of([&] { read_table<double>(scratch.file("cut.jpg", bytes.substr(0, bytes.size() - 20))); });
+  EXPECT_NE(error.find("JPEG"), std::string::npos) << error;
+}
+
+TEST(ImageFolder, ProblemsNameTheFiles) {
+  {
+    const Scratch scratch;
+    scratch.file("a.pgm", "P5 2 1 255\nab");
+    scratch.file("b.pgm", "P5 1 2 255\nab");
+    const std::string error = read_error_of([&] { read_table<float>(scratch.folder()); });
+    EXPECT_NE(error.find("a.pgm is 2 x 1 pixels of 8 bits, b.pgm is 1 x 2"), std::string::npos) << error;
+  }
+  {
+    const Scratch scratch;
+    scratch.file("a.pgm", "P5 1 1 255\na");
+    scratch.file("b.pgm", "P5 1 1 256\nab");
+    EXPECT_NE(read_error_of([&] { read_table<float>(scratch.folder()); }).find("16 bits"), std::string::npos);
+  }
+  {
+    const Scratch scratch;
+    scratch.file("a.pgm", "P5 1 1 255\na");
+    scratch.file("sub/b.pgm", "P5 1 1 255\na");
+    EXPECT_NE(read_error_of([&] { read_table<float>(scratch.folder()); }).find("beside them (1 of 2)"),
+              std::string::npos);
+  }
+  {
+    const Scratch scratch;
+    scratch.file("a.txt", "no image");
+    EXPECT_NE(read_error_of([&] { read_table<float>(scratch.folder()); }).find("holds no PNG"), std::string::npos);
+    EXPECT_NE(read_error_of([&] { read_labels(scratch.folder()); }).find("is a folder"), std::string::npos);
+  }
+  {
+    const Scratch scratch;
+    write_png(scratch.path("a.png"), 64, 64, 8, PNG_COLOR_TYPE_GRAY, std::vector<unsigned char>(4096, 9));
+    const std::string bytes = test::content(scratch.path("a.png"));
+    for (std::size_t cut = 9; cut < bytes.size(); cut += 5) {
+      const std::string error = read_error_of([&] { read_table<float>(scratch.file("c.png", bytes.substr(0, cut))); });
+      EXPECT_NE(error.find("PNG"), std::string::npos) << error;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pacewise

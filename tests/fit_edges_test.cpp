@@ -1,0 +1,250 @@
+// Fits at the edges of the input, and the ways a graph comes in.
+#include "verify.hpp"
+
+namespace {
+
+using namespace verify;
+
+template <class T = double>
+Result<T> sane(const Problem<T>& problem, const Options& options, const std::string& where) {
+  const auto result = run(problem, options);
+  EXPECT_NE(result.termination, Termination::numerical_trouble) << where << ": " << result.detail;
+  for (Index i = 0; i < result.state.dictionary.size(); ++i)
+    EXPECT_TRUE(std::isfinite(result.state.dictionary.data()[i])) << where;
+  for (Index i = 0; i < result.state.codes.size(); ++i)
+    EXPECT_TRUE(std::isfinite(result.state.codes.data()[i])) << where;
+  check_reports(result, where);
+  check_history(result, where);
+  return result;
+}
+
+bool noted(const std::vector<std::string>& notes, const std::string& text) {
+  for (const auto& note : notes)
+    if (note.find(text) != std::string::npos) return true;
+  return false;
+}
+
+std::string join(const std::vector<std::string>& notes) {
+  std::string out;
+  for (const auto& note : notes) out += note + " | ";
+  return out;
+}
+
+TEST(FitEdges, OneSample) {
+  const auto p = synthetic::make<double>({20, 1, 8});
+  for (const Level level : kLevels)
+    for (const Pace pace : {Pace::geometric, Pace::quantile}) {
+      const auto result = sane(p.problem(), small_options(level, pace), std::string(name_of(level)));
+      EXPECT_TRUE(noted(result.notes, "no neighbours")) << join(result.notes);
+    }
+}
+
+TEST(FitEdges, FewerSamplesThanAtomsAndThanNeighbours) {
+  const auto p = synthetic::make<double>({20, 4, 8});
+  for (const Level level : kLevels) {
+    Options o = small_options(level);
+    o.graph.k = 10;
+    const auto result = sane(p.problem(), o, std::string(name_of(level)));
+    EXPECT_TRUE(noted(result.notes, "k = 10 ")) << join(result.notes);
+    EXPECT_TRUE(noted(result.notes, "k = 3 is used")) << join(result.notes);
+  }
+}
+
+TEST(FitEdges, AllSamplesEqual) {
+  Matrix<double> X(20, 30);
+  for (Index j = 0; j < 30; ++j)
+    for (Index i = 0; i < 20; ++i) X(i, j) = std::sin(static_cast<double>(i + 1));
+  for (const Level level : kLevels)
+    for (const Pace pace : {Pace::geometric, Pace::quantile}) {
+      const auto result = sane<double>({X.view(), {}}, small_options(level, pace), std::string(name_of(level)));
+      EXPECT_LT(result.objective.fit, 0.2 * 30 * 10) << "one atom is enough";
+      // equal samples have equal losses: a pace must not shut all of them out
+      if (level == Level::sample) {
+        EXPECT_GT(result.selected, 0.5) << name_of(pace);
+      }
+    }
+}
+
+/// Equal losses, or a single one: a lambda at the tied value would select nobody and let the codes collapse
+TEST(FitEdges, TheQuantilePaceAlwaysSelectsSomebody) {
+  Matrix<double> equal(20, 30);
+  for (Index j = 0; j < 30; ++j)
+    for (Index i = 0; i < 20; ++i) equal(i, j) = std::sin(static_cast<double>(i + 1));
+  const auto one = synthetic::make<double>({20, 1, 8});
+  for (const Problem<double>& problem : {Problem<double>{equal.view(), {}}, one.problem()}) {
+    const auto result = run(problem, small_options(Level::sample));
+    for (const Record& r : result.state.history)
+      if (r.phase == Phase::paced) {
+        EXPECT_GT(r.mean_weight, 0) << problem.values.cols << " samples, iteration " << r.iteration;
+        EXPECT_GT(r.density, 0) << problem.values.cols << " samples, iteration " << r.iteration;
+      }
+  }
+}
+
+TEST(FitEdges, AllZero) {
+  const Matrix<double> X(10, 15);
+  for (const Level level : kLevels)
+    for (const Normalize kind : {Normalize::none, Normalize::unit, Normalize::standard}) {
+      Options o = small_options(level);
+      o.normalize = kind;
+      const auto result = sane<double>({X.view(), {}}, o, std::string(name_of(level)));
+      EXPECT_EQ(result.objective.fit, 0);
+      EXPECT_EQ(result.termination, Termination::converged);
+    }
+}
+
+TEST(FitEdges, ConstantFeatures) {
+  auto p = synthetic::make<double>(with_outliers());
+  for (Index j = 0; j < 60; ++j) p.X(4, j) = p.X(11, j) = 0.5;
+  for (const Level level : kLevels) {
+    Options o = small_options(level);
+    o.normalize = Normalize::standard;
+    const auto result = sane(p.problem(), o, std::string(name_of(level)));
+    EXPECT_TRUE(noted(result.notes, "constant")) << join(result.notes);
+  }
+}
+
+TEST(FitEdges, ASampleAndAFeatureWithoutData) {
+  auto p = synthetic::make<double>(with_outliers());
+  for (Index i = 0; i < 20; ++i) p.X(i, 5) = std::numeric_limits<double>::quiet_NaN();
+  for (Index j = 0; j < 60; ++j) p.X(2, j) = std::numeric_limits<double>::quiet_NaN();
+  for (const Level level : kLevels)
+    for (const bool graph : {true, false}) {
+      Options o = small_options(level);
+      if (!graph) o.graph.kind = GraphKind::none;
+      const auto result = sane(p.problem(), o, std::string(name_of(level)));
+      EXPECT_TRUE(noted(result.notes, "no observed entry")) << join(result.notes);
+      for (Index k = 0; k < 8 && !graph; ++k) EXPECT_EQ(result.state.codes(k, 5), 0) << "nothing to code";
+    }
+}
+
+TEST(FitEdges, BetaSoLargeThatNothingIsUsed) {
+  const auto p = synthetic::make<double>(with_outliers());
+  for (const Level level : kLevels) {
+    Options o = small_options(level);
+    o.beta_ratio = 1;
+    o.alpha = o.gamma = 0;
+    const auto result = sane(p.problem(), o, std::string(name_of(level)));
+    EXPECT_EQ(result.density, 0) << name_of(level);
+  }
+}
+
+TEST(FitEdges, BetaZero) {
+  const auto p = synthetic::make<double>(with_outliers());
+  for (const Level level : kLevels) {
+    Options o = small_options(level);
+    o.beta = 0;
+    const auto result = sane(p.problem(), o, std::string(name_of(level)));
+    EXPECT_EQ(result.state.beta, 0);
+  }
+}
+
+TEST(FitEdges, OneAtomAndOneFeature) {
+  const auto p = synthetic::make<double>({20, 40, 1, 1});
+  const auto q = synthetic::make<double>({1, 40, 1, 1});
+  for (const Level level : kLevels) {
+    Options o = small_options(level);
+    o.atoms = 1;
+    sane(p.problem(), o, "one atom, " + std::string(name_of(level)));
+    sane(q.problem(), o, "one feature, " + std::string(name_of(level)));
+  }
+}
+
+TEST(FitEdges, HugeAndTinyData) {
+  for (const double size : {1e-100, 1e-12, 1e12, 1e100}) {
+    auto p = synthetic::make<double>(with_outliers());
+    for (Index i = 0; i < p.X.size(); ++i) p.X.data()[i] *= size;
+    for (const Level level : {Level::none, Level::element}) {
+      Options o = small_options(level);
+      o.normalize = Normalize::unit;
+      const auto result = sane(p.problem(), o, "size " + std::to_string(size));
+      EXPECT_GT(result.density, 0);
+    }
+  }
+}
+
+// --- graphs
+
+TEST(FitGraph, NoneGivenAndPoints) {
+  const auto p = synthetic::make<double>(with_outliers());
+  Options o = small_options();
+  o.graph.kind = GraphKind::none;
+  const auto none = sane(p.problem(), o, "none");
+  EXPECT_TRUE(none.graph.laplacian.empty());
+  EXPECT_EQ(none.objective.manifold, 0);
+  EXPECT_EQ(none.objective.consistency, 0);
+  EXPECT_TRUE(none.state.consistency.empty());
+
+  Graph ring;
+  zoo::ring(60, ring.laplacian, ring.incidence);
+  FitInputs inputs;
+  inputs.graph = &ring;
+  const auto given = run<double>(p.problem(), small_options(), nullptr, inputs);
+  EXPECT_EQ(given.graph.laplacian, ring.laplacian);
+  EXPECT_EQ(given.graph.incidence, ring.incidence);
+  EXPECT_GT(given.objective.manifold, 0);
+  EXPECT_GT(given.objective.consistency, 0);
+  check_reports(given, "given graph");
+
+  Matrix<double> line(1, 60);
+  for (Index j = 0; j < 60; ++j) line(0, j) = static_cast<double>(j);
+  inputs = {};
+  inputs.graph_points = &line;
+  o = small_options();
+  o.graph.k = 2;
+  const auto points = run<double>(p.problem(), o, nullptr, inputs);
+  ASSERT_FALSE(points.graph.incidence.empty());
+  const auto H = reference::dense(points.graph.incidence);
+  EXPECT_EQ(H[30][29], 1);
+  EXPECT_EQ(H[30][31], 1);
+  EXPECT_EQ(H[30][33], 0) << "neighbours on the line, not in the data";
+  check_reports(points, "given points");
+}
+
+TEST(FitGraph, KnnAndAlphaOrGammaAlone) {
+  const auto p = synthetic::make<double>(with_outliers());
+  for (const GraphKind kind : {GraphKind::knn, GraphKind::hypergraph})
+    for (const bool normalized : {true, false})
+      for (const auto& [alpha, gamma] : {std::pair{2.0, 0.0}, {0.0, 0.5}, {2.0, 0.5}}) {
+        Options o = small_options();
+        o.graph.kind = kind;
+        o.graph.normalized = normalized;
+        o.alpha = alpha;
+        o.gamma = gamma;
+        const auto result = sane(p.problem(), o, "alpha " + std::to_string(alpha) + ", gamma " + std::to_string(gamma));
+        EXPECT_EQ(result.objective.manifold > 0, alpha > 0);
+        EXPECT_EQ(result.objective.consistency > 0, gamma > 0);
+      }
+}
+
+TEST(FitGraph, MisfitsAreNamed) {
+  const auto p = synthetic::make<double>({});
+  const auto error_of = [&](const Graph* graph, const Matrix<double>* points, double gamma) {
+    Options o = small_options();
+    o.gamma = gamma;
+    FitInputs inputs;
+    inputs.graph = graph;
+    inputs.graph_points = points;
+    try {
+      run<double>(p.problem(), o, nullptr, inputs);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  Graph ring, skewed;
+  zoo::ring(59, ring.laplacian, ring.incidence);
+  EXPECT_NE(error_of(&ring, nullptr, 0.1).find("59"), std::string::npos);
+  zoo::ring(60, skewed.laplacian, skewed.incidence);
+  skewed.laplacian.value[1] = 0.7;
+  EXPECT_NE(error_of(&skewed, nullptr, 0.1), "");
+  Graph bare;
+  zoo::ring(60, bare.laplacian, bare.incidence);
+  bare.incidence = {};
+  EXPECT_NE(error_of(&bare, nullptr, 0.1).find("incidence"), std::string::npos);
+  EXPECT_EQ(error_of(&bare, nullptr, 0), "");
+  const Matrix<double> points(2, 61);
+  EXPECT_NE(error_of(nullptr, &points, 0.1).find("graph_points"), std::string::npos);
+}
+
+}  // namespace

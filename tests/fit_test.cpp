@@ -1,0 +1,364 @@
+#include <set>
+
+#include "pacewise/evaluate/scores.hpp"
+#include "verify.hpp"
+
+namespace {
+
+using namespace verify;
+
+TEST(Fit, EveryLevelAndPaceReportsWhatTheSlowPathFinds) {
+  const auto p = synthetic::make<double>(with_outliers());
+  for (const Level level : kLevels)
+    for (const Pace pace : {Pace::geometric, Pace::quantile})
+      for (const int polish : {0, 6}) {
+        Options o = small_options(level, pace);
+        o.schedule.polish = polish;
+        o.schedule.final = polish == 0 ? 0.9 : 1;
+        const auto result = run(p.problem(), o);
+        const std::string where =
+            std::string(name_of(level)) + ", " + std::string(name_of(pace)) + ", polish " + std::to_string(polish);
+        EXPECT_TRUE(result.termination == Termination::converged || result.termination == Termination::iteration_limit)
+            << where << ": " << name_of(result.termination) << " " << result.detail;
+        check_reports(result, where);
+        check_history(result, where);
+        const auto units = static_cast<std::size_t>(unit_count(level, 20, 60));
+        EXPECT_EQ(result.weights.size(), units) << where;
+        EXPECT_EQ(result.losses.size(), level == Level::none ? 60 : units) << where;
+        for (const double v : result.weights) ASSERT_TRUE(v >= 0 && v <= 1) << where;
+        if (level != Level::none) {
+          EXPECT_TRUE(std::isfinite(result.lambda) && result.lambda > 0) << where;
+        }
+      }
+}
+
+TEST(Fit, SinglePrecisionReportsWhatTheSlowPathFinds) {
+  const auto p = synthetic::make<float>(with_outliers());
+  for (const Level level : kLevels)
+    for (const Pace pace : {Pace::geometric, Pace::quantile}) {
+      const auto result = run(p.problem(), small_options(level, pace));
+      const std::string where = std::string(name_of(level)) + ", " + std::string(name_of(pace));
+      EXPECT_NE(result.termination, Termination::numerical_trouble) << where << result.detail;
+      check_reports(result, where);
+      check_history(result, where);
+    }
+}
+
+TEST(Fit, EveryRegularizerRuns) {
+  const auto p = synthetic::make<double>(with_outliers());
+  for (const auto name : regularizer_names)
+    for (const Level level : {Level::sample, Level::feature, Level::element})
+      for (const Pace pace : {Pace::geometric, Pace::quantile}) {
+        if (synthetic::small() && pace == Pace::geometric) continue;
+        Options o = small_options(level, pace);
+        o.regularizer = parse_regularizer(name);
+        const auto result = run(p.problem(), o);
+        const std::string where = std::string(name) + ", " + std::string(name_of(level));
+        EXPECT_NE(result.termination, Termination::numerical_trouble) << where << result.detail;
+        check_reports(result, where);
+        check_history(result, where);
+      }
+}
+
+TEST(Fit, UserWeightsOfAllKindsAndHoles) {
+  const auto p = synthetic::make<double>(with_outliers());
+  Problem<double> problem = p.problem();
+  Random random(5);
+  for (int j = 0; j < 60; ++j) problem.weights.sample.push_back(j == 7 ? 0 : 0.2 + random.uniform());
+  for (int i = 0; i < 20; ++i) problem.weights.feature.push_back(i == 3 ? 0 : 0.2 + random.uniform());
+  problem.weights.entry = Matrix<double>(20, 60, 1.0);
+  for (Index i = 0; i < problem.weights.entry.size(); ++i)
+    if (random.uniform() < 0.2) problem.weights.entry.data()[i] = 0;
+  for (const Level level : kLevels) {
+    const auto result = run(problem, small_options(level));
+    EXPECT_NE(result.termination, Termination::numerical_trouble) << name_of(level) << result.detail;
+    check_reports(result, std::string(name_of(level)));
+    check_history(result, std::string(name_of(level)));
+  }
+}
+
+TEST(Fit, ConvergesWhenTheObjectiveStalls) {
+  const auto p = synthetic::make<double>({});
+  for (const Level level : kLevels) {
+    Options o = small_options(level);
+    o.schedule.polish = 500;
+    o.schedule.max_iter = 1000;
+    o.schedule.tol = 1e-3;
+    const auto result = run(p.problem(), o);
+    EXPECT_EQ(result.termination, Termination::converged) << name_of(level);
+    const auto& h = result.state.history;
+    ASSERT_GE(h.size(), 2u);
+    EXPECT_LE(std::abs(h[h.size() - 2].objective.total() - h.back().objective.total()),
+              1e-3 * h.back().objective.magnitude());
+  }
+}
+
+TEST(Fit, IterationLimit) {
+  const auto p = synthetic::make<double>(with_outliers());
+  for (const Level level : kLevels) {
+    Options o = small_options(level);
+    o.schedule.max_iter = 3;
+    const auto result = run(p.problem(), o);
+    EXPECT_EQ(result.termination, Termination::iteration_limit);
+    EXPECT_EQ(result.state.iteration, 3);
+    check_reports(result, "iteration limit");
+  }
+}
+
+TEST(Fit, DeadlineInThePastReturnsTheStart) {
+  const auto p = synthetic::make<double>(with_outliers());
+  Control control;
+  control.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  const auto result = fit(p.problem(), small_options(), control);
+  EXPECT_EQ(result.termination, Termination::time_limit);
+  EXPECT_EQ(result.state.iteration, 0);
+  EXPECT_TRUE(result.state.history.empty());
+  EXPECT_NE(result.detail.find("deadline"), std::string::npos) << result.detail;
+  check_reports(result, "deadline in the past");
+}
+
+TEST(Fit, DeadlineWithinTheRunReturnsTheLastCompletedIteration) {
+  const auto p = synthetic::make<double>({60, 400, 24});
+  Options o = small_options();
+  o.atoms = 24;
+  o.schedule.tol = 0;
+  o.schedule.plain_iter = 100000;
+  o.schedule.max_iter = 100000;
+  for (const double seconds : {0.02, 0.05, 0.15, 0.3}) {
+    Control control;
+    const auto began = std::chrono::steady_clock::now();
+    control.deadline = began + std::chrono::microseconds(static_cast<long>(seconds * 1e6));
+    const auto result = fit(p.problem(), o, control);
+    EXPECT_EQ(result.termination, Termination::time_limit);
+    EXPECT_EQ(static_cast<int>(result.state.history.size()), result.state.iteration);
+    check_reports(result, "deadline after " + std::to_string(seconds));
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    EXPECT_LT(took, seconds + (synthetic::sanitized ? 20 : 3));
+  }
+}
+
+TEST(Fit, TheCallbackSeesEveryIterationAndStopsTheRun) {
+  const auto p = synthetic::make<double>(with_outliers());
+  State<double> seen;
+  int calls = 0;
+  const auto result = run<double>(p.problem(), small_options(), [&](const Record& r, const State<double>& s) {
+    EXPECT_EQ(r.iteration, ++calls);
+    EXPECT_EQ(s.iteration, r.iteration);
+    EXPECT_EQ(static_cast<int>(s.history.size()), r.iteration);
+    seen = s;
+    return calls < 5;
+  });
+  EXPECT_EQ(calls, 5);
+  EXPECT_EQ(result.termination, Termination::cancelled);
+  EXPECT_EQ(result.state.iteration, 5);
+  EXPECT_EQ(result.state.dictionary, seen.dictionary);
+  EXPECT_EQ(result.state.codes, seen.codes);
+  check_reports(result, "stopped by the callback");
+}
+
+TEST(Fit, TheCancelFlagReturnsTheLastCompletedIteration) {
+  const auto p = synthetic::make<double>(with_outliers());
+  std::atomic<bool> cancel{false};
+  Control control;
+  control.threads = 2;
+  control.cancel = &cancel;
+  State<double> seen;
+  const auto result = fit<double>(p.problem(), small_options(), control, [&](const Record& r, const State<double>& s) {
+    if (r.iteration == 7) cancel = true;
+    seen = s;
+    return true;
+  });
+  EXPECT_EQ(result.termination, Termination::cancelled);
+  EXPECT_EQ(result.state.iteration, 7);
+  EXPECT_EQ(result.state.dictionary, seen.dictionary);
+  EXPECT_EQ(result.state.codes, seen.codes);
+  EXPECT_EQ(result.state.weights, seen.weights);
+  check_reports(result, "cancelled");
+  cancel = true;
+  EXPECT_EQ(fit<double>(p.problem(), small_options(), control).termination, Termination::cancelled);
+}
+
+TEST(Fit, ResumedRunsEndWithTheSameBits) {
+  const auto p = synthetic::make<double>(with_outliers());
+  for (const Level level : kLevels)
+    for (const Pace pace : {Pace::geometric, Pace::quantile}) {
+      const Options o = small_options(level, pace);
+      std::vector<State<double>> states;
+      const auto whole = run<double>(p.problem(), o, [&](const Record&, const State<double>& s) {
+        states.push_back(s);
+        return true;
+      });
+      for (std::size_t t = 1; t + 1 < states.size(); t += synthetic::small() ? 9 : 2) {
+        const auto rest = run<double>(p.problem(), o, nullptr, {}, &states[t]);
+        const std::string where = std::string(name_of(level)) + ", " + std::string(name_of(pace)) +
+                                  ", from iteration " + std::to_string(t + 1);
+        EXPECT_EQ(rest.state.dictionary, whole.state.dictionary) << where;
+        EXPECT_EQ(rest.state.codes, whole.state.codes) << where;
+        EXPECT_EQ(rest.state.consistency, whole.state.consistency) << where;
+        EXPECT_EQ(rest.weights, whole.weights) << where;
+        EXPECT_EQ(rest.objective.total(), whole.objective.total()) << where;
+        EXPECT_EQ(rest.termination, whole.termination) << where;
+        EXPECT_EQ(rest.state.history.size(), whole.state.history.size()) << where;
+        EXPECT_GE(rest.state.seconds, states[t].seconds) << where;
+      }
+    }
+}
+
+TEST(Fit, ResumingAFinishedRunGivesItsResultAgain) {
+  const auto p = synthetic::make<double>({});
+  Options o = small_options();
+  o.schedule.polish = 500;
+  o.schedule.tol = 1e-3;
+  o.schedule.max_iter = 1000;
+  const auto whole = run(p.problem(), o);
+  ASSERT_EQ(whole.termination, Termination::converged);
+  const auto again = run<double>(p.problem(), o, nullptr, {}, &whole.state);
+  EXPECT_EQ(again.termination, Termination::converged);
+  EXPECT_EQ(again.state.iteration, whole.state.iteration);
+  EXPECT_EQ(again.state.codes, whole.state.codes);
+}
+
+TEST(Fit, ARunThatHitItsIterationLimitGoesOnWithALargerOne) {
+  const auto p = synthetic::make<double>(with_outliers());
+  Options o = small_options();
+  const auto whole = run(p.problem(), o);
+  ASSERT_GT(whole.state.iteration, 8);
+  o.schedule.max_iter = 8;
+  const auto part = run(p.problem(), o);
+  ASSERT_EQ(part.termination, Termination::iteration_limit);
+  const auto rest = run<double>(p.problem(), small_options(), nullptr, {}, &part.state);
+  EXPECT_EQ(rest.state.iteration, whole.state.iteration);
+  EXPECT_EQ(rest.state.codes, whole.state.codes);
+}
+
+TEST(Fit, AStateOfOtherDataIsNotResumed) {
+  const auto p = synthetic::make<double>({}), other = synthetic::make<double>({20, 50, 8});
+  Options o = small_options();
+  o.schedule.max_iter = 8;
+  const auto result = run(p.problem(), o);
+  EXPECT_THROW(run<double>(other.problem(), o, nullptr, {}, &result.state), Error);
+  o.atoms = 9;
+  EXPECT_THROW(run<double>(p.problem(), o, nullptr, {}, &result.state), Error);
+}
+
+TEST(Fit, TheQuantilePaceSelectsTheShareItSays) {
+  const auto p = synthetic::make<double>(with_outliers());
+  for (const int steps : {1, 2, 5}) {
+    Options o = small_options(Level::element);
+    o.regularizer = Hard{};
+    o.schedule.select = 0.4;
+    o.schedule.final = 0.9;
+    o.schedule.pace_iter = steps;
+    int at = 0;
+    for (const Record& r : run(p.problem(), o).state.history) {
+      if (r.phase != Phase::paced) continue;
+      // hard weights are those of the beginning of the iteration: mean v is the share let in
+      EXPECT_NEAR(r.mean_weight, quantile_share(o.schedule, at++), 0.01)
+          << steps << " steps, iteration " << r.iteration;
+    }
+    EXPECT_EQ(at, steps);
+  }
+}
+
+TEST(Fit, DeadAtomsAreReplacedAndNeverByAnOutlier) {
+  synthetic::Recipe recipe;
+  recipe.bad_samples = 0.15;
+  recipe.size = 5;
+  const auto p = synthetic::make<double>(recipe);
+  Options o = small_options(Level::sample);
+  o.regularizer = Hard{};
+  o.alpha = o.gamma = 0;
+  o.schedule.select = o.schedule.final = 0.8;
+  o.schedule.max_iter = 1;
+  State<double> state;  // within the pace, at the planted dictionary, atom 3 used by nobody
+  state.dictionary = p.B;
+  state.codes = p.S;
+  state.beta = 0.05;
+  state.schedule.phase = Phase::paced;
+  state.schedule.lambda = 1;
+  for (Index j = 0; j < p.X.cols(); ++j) {
+    state.codes(3, j) = 0;
+    for (Index k = 0; k < 8 && p.bad_sample[static_cast<std::size_t>(j)]; ++k) state.codes(k, j) = 0;
+  }
+  std::set<Index> drawn;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    state.random = seed;
+    const auto result = run<double>(p.problem(), o, nullptr, {}, &state);
+    ASSERT_EQ(result.state.iteration, 1) << result.detail;
+    EXPECT_EQ(result.state.history.front().dead_atoms, 1);
+    // which sample is it?
+    Index found = -1;
+    for (Index j = 0; j < p.X.cols(); ++j) {
+      double dot = 0, norm = 0;
+      for (Index i = 0; i < p.X.rows(); ++i) {
+        dot += p.X(i, j) * result.state.dictionary(i, 3);
+        norm += p.X(i, j) * p.X(i, j);
+      }
+      if (dot > (1 - 1e-12) * std::sqrt(norm)) found = j;
+    }
+    ASSERT_GE(found, 0) << "the new atom is a sample of unit norm";
+    EXPECT_FALSE(p.bad_sample[static_cast<std::size_t>(found)]) << "sample " << found;
+    drawn.insert(found);
+  }
+  EXPECT_GT(drawn.size(), 3u) << "it is a draw, not a rule";
+}
+
+TEST(Fit, PlantedCorruptionOfEntriesIsFound) {
+  synthetic::Recipe recipe{30, 200, 10};
+  recipe.bad_entries = 0.05;
+  recipe.size = 1.5;
+  const auto p = synthetic::make<double>(recipe);
+  for (const GraphKind graph : {GraphKind::none, GraphKind::hypergraph}) {
+    Options o = small_options(Level::element);
+    o.atoms = 10;
+    o.alpha = 0.1;
+    o.gamma = 0;
+    o.graph.kind = graph;
+    o.schedule.final = 0.9;
+    o.schedule.polish = 0;
+    o.schedule.pace_iter = 15;
+    const auto result = run(p.problem(), o);
+    std::vector<double> distrust;
+    for (const double v : result.weights) distrust.push_back(1 - v);
+    EXPECT_GT(auroc(distrust, p.bad_entry), 0.9) << "graph " << static_cast<int>(graph);
+    double bad = 0, good = 0, bads = 0;
+    for (std::size_t u = 0; u < distrust.size(); ++u) {
+      (p.bad_entry[u] ? bad : good) += result.weights[u];
+      bads += p.bad_entry[u] ? 1 : 0;
+    }
+    EXPECT_LT(bad / bads, 0.3 * good / (static_cast<double>(distrust.size()) - bads));
+  }
+}
+
+TEST(Fit, TrimmedLearningRecoversTheDictionaryBetterUnderOutliers) {
+  double trimmed = 0, plain = 0;
+  constexpr int repeats = 3;
+  for (int seed = 1; seed <= repeats; ++seed) {
+    synthetic::Recipe recipe{20, 200, 8};
+    recipe.bad_samples = 0.15;
+    recipe.size = 1;
+    recipe.seed = static_cast<std::uint64_t>(seed);
+    const auto p = synthetic::make<double>(recipe);
+    Options o = small_options(Level::sample);
+    o.alpha = o.gamma = 0;
+    o.regularizer = Hard{};
+    o.schedule.final = 0.8;
+    o.schedule.polish = 0;
+    o.schedule.pace_iter = 15;
+    o.seed = static_cast<std::uint64_t>(seed);
+    trimmed += synthetic::recovery(p.B, run(p.problem(), o).state.dictionary) / repeats;
+    o.schedule.level = Level::none;
+    plain += synthetic::recovery(p.B, run(p.problem(), o).state.dictionary) / repeats;
+  }
+  EXPECT_GT(trimmed, plain + 0.02) << "plain " << plain;
+}
+
+TEST(Fit, NamesOfTerminations) {
+  EXPECT_EQ(name_of(Termination::converged), "converged");
+  EXPECT_EQ(name_of(Termination::iteration_limit), "iteration_limit");
+  EXPECT_EQ(name_of(Termination::time_limit), "time_limit");
+  EXPECT_EQ(name_of(Termination::cancelled), "cancelled");
+  EXPECT_EQ(name_of(Termination::numerical_trouble), "numerical_trouble");
+}
+
+}  // namespace

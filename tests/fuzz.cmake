@@ -1,0 +1,12 @@
+# One program per fuzz/<name>_fuzz.cpp; each defines LLVMFuzzerTestOneInput.
+file(GLOB fuzzers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cpp")
+foreach(source IN LISTS fuzzers)
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(${name} ${source})
+  pacewise_compile_options(${name})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(${name} PRIVATE pacewise)
+  if(TARGET pacewise_files)
+    target_link_libraries(${name} PRIVATE pacewise_files)
+  endif()
+endforeach()

@@ -1,0 +1,386 @@
+#include "pacewise/graph/graph.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "pacewise/algebra/index.hpp"
+#include "pacewise/algebra/random.hpp"
+
+namespace pacewise {
+namespace {
+
+Eigen::MatrixXd full(const Sparse& a) {
+  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(a.rows, a.cols);
+  for (Index j = 0; j < a.cols; ++j)
+    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
+      out(a.index[to_size(p)], j) = a.value[to_size(p)];
+  return out;
+}
+
+Sparse from_full(const Eigen::MatrixXd& a) {
+  std::vector<Triplet> entries;
+  for (std::int32_t i = 0; i < a.rows(); ++i)
+    for (std::int32_t j = 0; j < a.cols(); ++j) entries.push_back({i, j, a(i, j)});
+  return sparse_from_triplets(a.rows(), a.cols(), std::move(entries));
+}
+
+void expect_near(const Sparse& found, const Eigen::MatrixXd& expected, double tolerance = 1e-14) {
+  ASSERT_EQ(found.rows, expected.rows());
+  ASSERT_EQ(found.cols, expected.cols());
+  EXPECT_LE((full(found) - expected).cwiseAbs().maxCoeff(), tolerance) << full(found);
+}
+
+void expect_eigenvalues_in(const Sparse& a, double low, double high) {
+  const Eigen::VectorXd values = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(full(a)).eigenvalues();
+  EXPECT_GE(values.minCoeff(), low - 1e-12);
+  EXPECT_LE(values.maxCoeff(), high + 1e-12);
+}
+
+Matrix<double> gaussian(Index m, Index n, std::uint64_t seed) {
+  Random random(seed);
+  Matrix<double> X(m, n);
+  for (Index p = 0; p < X.size(); ++p) X.data()[p] = random.normal();
+  return X;
+}
+
+GraphOptions options(GraphKind kind, EdgeWeight weight = EdgeWeight::binary, const char* space = "raw") {
+  GraphOptions out;
+  out.kind = kind;
+  out.weight = weight;
+  out.space = parse_space(space);
+  return out;
+}
+
+Graph build(const Matrix<double>& X, const GraphOptions& o) { return build_graph<double>(X, o, {}); }
+
+template <class Call>
+void expect_error(const Call& call, const std::string& part) {
+  try {
+    call();
+    ADD_FAILURE() << "accepted; expected \"" << part << "\"";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+bool has_note(const Graph& graph, const std::string& part) {
+  for (const std::string& note : graph.notes)
+    if (note.find(part) != std::string::npos) return true;
+  return false;
+}
+
+constexpr EdgeWeight kWeights[] = {EdgeWeight::binary, EdgeWeight::heat, EdgeWeight::cosine, EdgeWeight::probabilistic};
+
+TEST(Laplacian, PathOfThree) {
+  const Sparse A = sparse_from_triplets(3, 3, {{0, 1, 1.0}, {1, 0, 1.0}, {1, 2, 1.0}, {2, 1, 1.0}});
+  Eigen::Matrix3d plain, normalized;
+  plain << 1, -1, 0, -1, 2, -1, 0, -1, 1;
+  const double h = -1 / std::sqrt(2.0);
+  normalized << 1, h, 0, h, 1, h, 0, h, 1;
+  expect_near(graph_laplacian(A, false), plain, 0);
+  expect_near(graph_laplacian(A, true), normalized);
+}
+
+TEST(Laplacian, CompleteGraph) {
+  const Index n = 6;
+  const Eigen::MatrixXd one = Eigen::MatrixXd::Identity(n, n), all = Eigen::MatrixXd::Ones(n, n);
+  const Sparse A = from_full(all - one);
+  expect_near(graph_laplacian(A, false), n * one - all, 0);
+  expect_near(graph_laplacian(A, true), (n * one - all) / (n - 1.0));
+}
+
+TEST(Laplacian, IsolatedVertexHasAZeroRow) {
+  const Sparse A = sparse_from_triplets(3, 3, {{0, 2, 2.0}, {2, 0, 2.0}});
+  Eigen::Matrix3d expected;
+  expected << 1, 0, -1, 0, 0, 0, -1, 0, 1;
+  expect_near(graph_laplacian(A, true), expected);
+  expect_near(graph_laplacian(A, false), 2 * expected, 0);
+  const Sparse H = sparse_from_triplets(1, 3, {{0, 0, 1.0}, {0, 2, 1.0}});
+  expect_near(hypergraph_laplacian(H, {}), 0.5 * expected);
+}
+
+TEST(Laplacian, HypergraphFormula) {
+  Random random(1);
+  Eigen::MatrixXd H = Eigen::MatrixXd::Zero(7, 9);
+  std::vector<double> weight(7);
+  for (Index e = 0; e < 7; ++e) {
+    weight[to_size(e)] = 0.1 + random.uniform();
+    for (Index v = 0; v < 9; ++v)
+      if (v == e || random.uniform() < 0.4) H(e, v) = random.uniform();
+  }
+  H.row(3).tail(2).setOnes();
+  H(0, 7) = H(0, 8) = 0.5;
+  const Eigen::VectorXd We = Eigen::Map<Eigen::VectorXd>(weight.data(), 7), De = H.rowwise().sum(),
+                        Dx = H.transpose() * We, root = Dx.cwiseSqrt().cwiseInverse();
+  const Eigen::MatrixXd expected = Eigen::MatrixXd::Identity(9, 9) - root.asDiagonal() * H.transpose() *
+                                                                         We.cwiseQuotient(De).asDiagonal() * H *
+                                                                         root.asDiagonal();
+  const Sparse L = hypergraph_laplacian(from_full(H), weight);
+  expect_near(L, expected);
+  EXPECT_EQ(L, transpose(L));
+  EXPECT_LE((full(L) * Dx.cwiseSqrt()).norm(), 1e-13);
+}
+
+TEST(Laplacian, OneHyperedgeOfAll) {
+  const Index n = 5;
+  const Sparse L = hypergraph_laplacian(from_full(Eigen::MatrixXd::Ones(1, n)), {2.5});
+  expect_near(L, Eigen::MatrixXd::Identity(n, n) - Eigen::MatrixXd::Ones(n, n) / static_cast<double>(n));
+}
+
+TEST(Laplacian, BadInput) {
+  const Sparse A = sparse_from_triplets(2, 2, {{0, 1, -1.0}, {1, 0, -1.0}});
+  expect_error([&] { graph_laplacian(A, true); }, "affinity: entry (1, 0) is -1, must be finite and non-negative");
+  expect_error([&] { graph_laplacian(sparse_from_triplets(2, 3, {}), true); }, "affinity: is 2 x 3, must be square");
+  expect_error([&] { graph_laplacian(sparse_from_triplets(2, 2, {{0, 1, 1.0}}), true); }, "must be symmetric");
+  expect_error([&] { hypergraph_laplacian(A, {}); }, "incidence: entry");
+  const Sparse H = sparse_from_triplets(2, 2, {{0, 0, 1.0}, {1, 1, 1.0}});
+  expect_error([&] { hypergraph_laplacian(H, {1.0}); }, "edge_weight: has 1 entries");
+  expect_error([&] { hypergraph_laplacian(H, {1.0, -2.0}); }, "edge_weight: entry 1 is -2");
+  expect_error([&] { hypergraph_laplacian(H, {1.0, std::nan("")}); }, "edge_weight: entry 1");
+}
+
+TEST(CheckLaplacian, AcceptsWhatWeBuildAndRefusesTheRest) {
+  const Matrix<double> X = gaussian(4, 150, 2);
+  for (const GraphKind kind : {GraphKind::knn, GraphKind::hypergraph})
+    for (const bool normalized : {false, true}) {
+      GraphOptions o = options(kind);
+      o.normalized = normalized;
+      EXPECT_NO_THROW(check_laplacian(build(X, o).laplacian));
+    }
+  EXPECT_NO_THROW(check_laplacian(Sparse{}));
+  EXPECT_NO_THROW(check_laplacian(sparse_from_triplets(4, 4, {})));
+  expect_error([] { check_laplacian(sparse_from_triplets(2, 3, {})); }, "laplacian: is 2 x 3, must be square");
+  expect_error([] { check_laplacian(sparse_from_triplets(2, 2, {{0, 1, 1.0}})); }, "must be symmetric");
+  expect_error([] { check_laplacian(sparse_from_triplets(1, 1, {{0, 0, std::nan("")}})); }, "not finite");
+  expect_error([] { check_laplacian(sparse_from_triplets(2, 2, {{1, 1, -1.0}})); }, "diagonal entry 1 is -1");
+  expect_error(
+      [] {
+        check_laplacian(sparse_from_triplets(2, 2, {{0, 0, 1.0}, {1, 1, 1.0}, {0, 1, 3.0}, {1, 0, 3.0}}));
+      },
+      "eigenvalue of at most -2");
+}
+
+TEST(CheckLaplacian, FindsOneBadPairAmongMany) {
+  // normalised Laplacian of a long cycle, and two vertices whose 2 x 2 block has eigenvalues 2.2 and -0.2
+  const std::int32_t n = 3000;
+  std::vector<Triplet> entries{{n, n, 1.0}, {n + 1, n + 1, 1.0}, {n, n + 1, -1.2}, {n + 1, n, -1.2}};
+  for (std::int32_t i = 0; i < n; ++i) {
+    entries.push_back({i, i, 1.0});
+    entries.push_back({i, (i + 1) % n, -0.5});
+    entries.push_back({(i + 1) % n, i, -0.5});
+  }
+  expect_error([&] { check_laplacian(sparse_from_triplets(n + 2, n + 2, entries)); }, "eigenvalue of at most -0.2");
+  entries[2].value = entries[3].value = -1.0;
+  EXPECT_NO_THROW(check_laplacian(sparse_from_triplets(n + 2, n + 2, entries)));
+}
+
+TEST(CheckLaplacian, SemidefiniteWithoutDominanceIsAccepted) {
+  const Matrix<double> numbers = gaussian(40, 12, 12);
+  const Eigen::MatrixXd half = Eigen::Map<const Eigen::MatrixXd>(numbers.data(), 40, 12);
+  const Sparse L = from_full(half * half.transpose());
+  double margin = 0;
+  for (Index i = 0; i < 40; ++i) margin = std::min(margin, 2 * full(L)(i, i) - full(L).row(i).cwiseAbs().sum());
+  ASSERT_LT(margin, 0);
+  EXPECT_NO_THROW(check_laplacian(L));
+}
+
+TEST(Graph, PointsOnALine) {
+  // 0, 1, 3, 7: nearest of each is 1, 0, 1, 2
+  Matrix<double> X(1, 4);
+  X(0, 1) = 1;
+  X(0, 2) = 3;
+  X(0, 3) = 7;
+  GraphOptions o = options(GraphKind::knn);
+  o.k = 1;
+  o.normalized = false;
+  const Graph graph = build(X, o);
+  Eigen::Matrix4d L, H;
+  L << 1, -1, 0, 0, -1, 2, -1, 0, 0, -1, 2, -1, 0, 0, -1, 1;
+  H << 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1;
+  expect_near(graph.laplacian, L, 0);
+  expect_near(graph.incidence, H, 0);
+  EXPECT_TRUE(graph.notes.empty());
+
+  o.kind = GraphKind::hypergraph;
+  expect_near(build(X, o).incidence, H, 0);
+  EXPECT_EQ(build(X, o).laplacian, hypergraph_laplacian(graph.incidence, {}));
+  // squared distances 1, 1, 4, 16: mean 5.5
+  o.weight = EdgeWeight::heat;
+  const std::vector<double> heat{std::exp(-1 / 5.5), std::exp(-1 / 5.5), std::exp(-4 / 5.5), std::exp(-16 / 5.5)};
+  expect_near(build(X, o).laplacian, full(hypergraph_laplacian(graph.incidence, heat)));
+  expect_near(build(X, o).incidence, H, 0);
+  o.weight = EdgeWeight::probabilistic;
+  H(0, 1) = H(1, 0) = heat[0];
+  H(2, 1) = heat[2];
+  H(3, 2) = heat[3];
+  expect_near(build(X, o).incidence, H);
+  expect_near(build(X, o).laplacian, full(hypergraph_laplacian(from_full(H), {})));
+  o.heat_width = 2;
+  H(0, 1) = H(1, 0) = std::exp(-0.5);
+  H(2, 1) = std::exp(-2.0);
+  H(3, 2) = std::exp(-8.0);
+  expect_near(build(X, o).incidence, H);
+}
+
+TEST(Graph, CosineWeights) {
+  Matrix<double> X(2, 3);  // directions 0, 60 and 180 degrees
+  X(0, 0) = 2;
+  X(0, 1) = 0.5;
+  X(1, 1) = std::sqrt(0.75);
+  X(0, 2) = -1;
+  GraphOptions o = options(GraphKind::knn, EdgeWeight::cosine);
+  o.k = 2;
+  o.normalized = false;
+  Eigen::Matrix3d L;
+  L << 0.5, -0.5, 0, -0.5, 0.5, 0, 0, 0, 0;
+  expect_near(build(X, o).laplacian, L);
+}
+
+TEST(Graph, SpectraAndNullVectors) {
+  const Matrix<double> X = gaussian(5, 80, 3);
+  for (const EdgeWeight weight : kWeights) {
+    GraphOptions o = options(GraphKind::knn, weight);
+    expect_eigenvalues_in(build(X, o).laplacian, 0, 2);
+    o.normalized = false;
+    const Eigen::MatrixXd plain = full(build(X, o).laplacian);
+    EXPECT_LE(plain.rowwise().sum().cwiseAbs().maxCoeff(), 1e-13);
+    o.normalized = true;
+    const Eigen::VectorXd degree_root = plain.diagonal().cwiseSqrt();
+    EXPECT_LE((full(build(X, o).laplacian) * degree_root).norm(), 1e-12);
+    EXPECT_EQ(build(X, o).laplacian, transpose(build(X, o).laplacian));
+    o.kind = GraphKind::hypergraph;
+    const Graph hyper = build(X, o);
+    expect_eigenvalues_in(hyper.laplacian, 0, 1);
+    EXPECT_EQ(hyper.laplacian, transpose(hyper.laplacian));
+    EXPECT_EQ(hyper.incidence.rows, 80);
+    for (const double own : diagonal(hyper.incidence)) EXPECT_EQ(own, 1);
+  }
+}
+
+TEST(Graph, KnnIsTheUnionOfBothDirections) {
+  const Matrix<double> X = gaussian(3, 60, 4);
+  GraphOptions o = options(GraphKind::knn);
+  o.normalized = false;
+  const Graph graph = build(X, o);
+  const Eigen::MatrixXd L = full(graph.laplacian), H = full(graph.incidence);
+  for (Index i = 0; i < 60; ++i)
+    for (Index j = 0; j < i; ++j) EXPECT_EQ(L(i, j), -std::max(H(i, j), H(j, i)));
+}
+
+TEST(Graph, PermutingSamplesPermutesTheGraph) {
+  const Index n = 90;
+  const Matrix<double> X = gaussian(20, n, 5);
+  Matrix<double> Y(20, n);
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < 20; ++i) Y(i, j * 7 % n) = X(i, j);
+  for (const char* space : {"raw", "pca:5", "half:5", "white:5"})
+    for (const GraphKind kind : {GraphKind::knn, GraphKind::hypergraph}) {
+      const Graph a = build(X, options(kind, EdgeWeight::heat, space));
+      const Graph b = build(Y, options(kind, EdgeWeight::heat, space));
+      Eigen::MatrixXd moved(n, n);
+      for (Index i = 0; i < n; ++i)
+        for (Index j = 0; j < n; ++j) moved(i * 7 % n, j * 7 % n) = full(a.laplacian)(i, j);
+      expect_near(b.laplacian, moved, 1e-8);
+      EXPECT_EQ(a.incidence.nonzeros(), b.incidence.nonzeros());
+    }
+}
+
+TEST(Graph, AnyNumberOfThreadsGivesTheSame) {
+  const Matrix<double> X = gaussian(30, 600, 6);
+  Control control;
+  control.threads = 1;
+  const Graph one = build_graph<double>(X, options(GraphKind::hypergraph, EdgeWeight::heat, "half:10"), control);
+  control.threads = 4;
+  const Graph four = build_graph<double>(X, options(GraphKind::hypergraph, EdgeWeight::heat, "half:10"), control);
+  EXPECT_EQ(one.laplacian, four.laplacian);
+  EXPECT_EQ(one.incidence, four.incidence);
+}
+
+TEST(Graph, FloatAndDoubleAgree) {
+  const Matrix<double> X = gaussian(15, 200, 7);
+  const Graph a = build(X, options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"));
+  const Graph b =
+      build_graph<float>(cast<float>(X.view()), options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"), {});
+  EXPECT_EQ(a.incidence, b.incidence);
+}
+
+TEST(Graph, CoordinatesOfTheUser) {
+  const Matrix<double> points = gaussian(3, 50, 8);
+  const GraphOptions o = options(GraphKind::hypergraph, EdgeWeight::cosine);
+  const Graph given = build_graph_from_neighbours(nearest<double>(points, o.k, {}), points, o);
+  EXPECT_EQ(given.laplacian, build(points, o).laplacian);
+}
+
+TEST(Graph, DegenerateData) {
+  for (const EdgeWeight weight : kWeights)
+    for (const char* space : {"raw", "pca:3", "half:3", "white:3"})
+      for (const GraphKind kind : {GraphKind::knn, GraphKind::hypergraph}) {
+        const Graph graph = build(Matrix<double>(4, 12, 0.1), options(kind, weight, space));
+        EXPECT_NO_THROW(check_laplacian(graph.laplacian));
+        EXPECT_NO_THROW(check_laplacian(build(Matrix<double>(4, 12), options(kind, weight, space)).laplacian));
+      }
+  const Graph none = build(gaussian(2, 5, 9), options(GraphKind::none));
+  EXPECT_TRUE(none.laplacian.empty());
+  EXPECT_TRUE(none.incidence.empty());
+}
+
+TEST(Graph, NotesSayWhatWasDone) {
+  Matrix<double> X = gaussian(6, 50, 10);
+  for (Index j = 0; j < 30; ++j) X(j % 6, j) = std::nan("");
+  EXPECT_TRUE(has_note(build(X, options(GraphKind::knn)), "10.0% of the entries are missing: the graph's distances"));
+  const Graph filled = build(X, options(GraphKind::knn, EdgeWeight::binary, "half:40"));
+  EXPECT_TRUE(has_note(filled, "10.0% of the entries are missing: for the graph they are filled in by the rank-6"));
+  EXPECT_TRUE(has_note(filled, "graph space half:40: the data have only 6 dimensions"));
+  for (Index i = 0; i < 6; ++i) X(i, 40) = std::nan("");
+  for (const char* space : {"raw", "half:3"}) {
+    const Graph lonely = build(X, options(GraphKind::hypergraph, EdgeWeight::binary, space));
+    EXPECT_TRUE(has_note(lonely, "1 of 50 samples have no comparable neighbour"));
+    EXPECT_EQ(full(lonely.laplacian).row(40).cwiseAbs().sum(), 0);
+    EXPECT_EQ(full(lonely.incidence).row(40).sum(), 1);
+  }
+  Matrix<double> split(2, 5, std::nan(""));
+  for (Index j = 0; j < 5; ++j) split(j < 2 ? 0 : 1, j) = static_cast<double>(j);
+  GraphOptions o = options(GraphKind::hypergraph);
+  o.k = 2;
+  EXPECT_TRUE(has_note(build(split, o), "2 of 5 samples have fewer than k = 2 comparable neighbours"));
+}
+
+TEST(Graph, BadInput) {
+  const Matrix<double> X = gaussian(3, 8, 11);
+  GraphOptions o = options(GraphKind::knn);
+  o.k = 8;
+  expect_error([&] { build(X, o); }, "k = 8: must be less than the number of samples, 8");
+  expect_error([&] { build(gaussian(3, 1, 1), options(GraphKind::knn)); }, "k = 3");
+  o.k = 0;
+  expect_error([&] { build(X, o); }, "k = 0: must be at least 1");
+  o.k = 3;
+  o.heat_width = -1;
+  expect_error([&] { build(X, o); }, "heat_width = -1");
+  o.heat_width = std::nan("");
+  expect_error([&] { build(X, o); }, "heat_width = nan");
+  o = options(GraphKind::knn);
+  o.space = {Space::Kind::pca, 0};
+  expect_error([&] { build(X, o); }, "dimensions = 0");
+
+  o = options(GraphKind::knn, EdgeWeight::cosine);
+  const Neighbours good = nearest<double>(X, 3, {});
+  expect_error([&] { build_graph_from_neighbours(good, {}, o); }, "points: has 0 samples, must have 8");
+  Neighbours bad = good;
+  bad.index[3] = 8;
+  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "neighbour 8 of sample 1");
+  bad.index[3] = 1;
+  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "neighbour 1 of sample 1");
+  bad = good;
+  bad.squared_distance[0] = std::nan("");
+  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "squared_distance");
+  bad = good;
+  bad.index.pop_back();
+  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "must each have k n = 24 entries");
+}
+
+}  // namespace
+}  // namespace pacewise

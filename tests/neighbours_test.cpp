@@ -1,0 +1,247 @@
+#include "pacewise/graph/neighbours.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "pacewise/algebra/index.hpp"
+#include "pacewise/algebra/random.hpp"
+
+namespace pacewise {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Control threads(int count) {
+  Control control;
+  control.threads = count;
+  return control;
+}
+
+template <class T>
+Matrix<T> gaussian(Index m, Index n, std::uint64_t seed, double shift = 0) {
+  Random random(seed);
+  Matrix<T> X(m, n);
+  for (Index p = 0; p < X.size(); ++p) X.data()[p] = static_cast<T>(random.normal() + shift);
+  return X;
+}
+
+template <class T>
+void make_holes(Matrix<T>& X, double share, std::uint64_t seed) {
+  Random random(seed);
+  for (Index p = 0; p < X.size(); ++p)
+    if (random.uniform() < share) X.data()[p] = std::numeric_limits<T>::quiet_NaN();
+}
+
+template <class T>
+long double slow_distance(const Matrix<T>& X, Index a, Index b) {
+  long double sum = 0;
+  Index common = 0;
+  for (Index i = 0; i < X.rows(); ++i) {
+    const long double d = static_cast<long double>(X(i, a)) - static_cast<long double>(X(i, b));
+    if (std::isnan(d)) continue;
+    sum += d * d;
+    ++common;
+  }
+  return common == 0 ? kInfinity : sum * static_cast<long double>(X.rows()) / static_cast<long double>(common);
+}
+
+/// All pairs, all distances, one sort.
+template <class T>
+void expect_brute_force(const Matrix<T>& X, Index k, const Neighbours& found) {
+  ASSERT_EQ(found.k, k);
+  ASSERT_EQ(found.n, X.cols());
+  for (Index j = 0; j < X.cols(); ++j) {
+    std::vector<std::pair<long double, Index>> all;
+    for (Index i = 0; i < X.cols(); ++i)
+      if (i != j) all.emplace_back(slow_distance(X, i, j), i);
+    std::sort(all.begin(), all.end());
+    for (Index q = 0; q < k; ++q) {
+      const auto [expected, index] = all[to_size(q)];
+      const double distance = found.squared_distance[to_size(j * k + q)];
+      const bool comparable = expected < kInfinity;
+      ASSERT_EQ(found.index[to_size(j * k + q)], comparable ? index : -1) << "sample " << j << ", neighbour " << q;
+      if (comparable)
+        ASSERT_NEAR(distance, static_cast<double>(expected), 1e-12 * static_cast<double>(expected));
+      else
+        ASSERT_EQ(distance, kInfinity);
+    }
+  }
+}
+
+template <class T>
+class NeighboursOf : public ::testing::Test {};
+using Precisions = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(NeighboursOf, Precisions);
+
+TYPED_TEST(NeighboursOf, RandomData) {
+  for (const Index m : {1, 3, 20, 65}) {
+    const Matrix<TypeParam> X = gaussian<TypeParam>(m, 330, 7);
+    expect_brute_force(X, 5, nearest<TypeParam>(X, 5, {}));
+  }
+}
+
+TYPED_TEST(NeighboursOf, FarFromTheOrigin) {
+  // without centring and a safe margin the rough distances are worthless here
+  const Matrix<TypeParam> X = gaussian<TypeParam>(10, 300, 8, sizeof(TypeParam) == 4 ? 3e4 : 1e12);
+  for (Index j = 0; j < X.cols(); ++j)
+    for (Index i = 0; i < j; ++i) ASSERT_GT(slow_distance(X, i, j), 0);
+  const Neighbours found = nearest<TypeParam>(X, 4, {});
+  expect_brute_force(X, 4, found);
+}
+
+TYPED_TEST(NeighboursOf, TightClustersFarApart) {
+  // within a cluster rounding of the products exceeds every distance: more candidates than fit, all evaluated
+  Matrix<TypeParam> X = gaussian<TypeParam>(4, 2600, 9);
+  const auto tiny = static_cast<TypeParam>(sizeof(TypeParam) == 4 ? 1e-4 : 1e-9);
+  for (Index j = 0; j < X.cols(); ++j)
+    for (Index i = 0; i < X.rows(); ++i) X(i, j) = X(i, j) * tiny + static_cast<TypeParam>(j % 2 == 0 ? 1 : -1);
+  const Neighbours found = nearest<TypeParam>(X, 3, {});
+  for (Index j = 0; j < X.cols(); j += 97) {
+    std::vector<std::pair<long double, Index>> all;
+    for (Index i = 0; i < X.cols(); ++i)
+      if (i != j) all.emplace_back(slow_distance(X, i, j), i);
+    std::sort(all.begin(), all.end());
+    for (Index q = 0; q < 3; ++q) {
+      const double expected = static_cast<double>(all[to_size(q)].first);
+      EXPECT_NEAR(found.squared_distance[to_size(j * 3 + q)], expected, 1e-12 * expected);
+    }
+  }
+}
+
+TYPED_TEST(NeighboursOf, TiesOnAnIntegerLattice) {
+  Matrix<TypeParam> X(3, 6 * 6 * 6);
+  for (Index j = 0; j < X.cols(); ++j) {
+    X(0, j) = static_cast<TypeParam>(j % 6);
+    X(1, j) = static_cast<TypeParam>(j / 6 % 6);
+    X(2, j) = static_cast<TypeParam>(j / 36);
+  }
+  for (const Index k : {1, 4, 6, 7, 30}) expect_brute_force(X, k, nearest<TypeParam>(X, k, {}));
+}
+
+TYPED_TEST(NeighboursOf, DuplicatesAmongOthers) {
+  const Matrix<TypeParam> some = gaussian<TypeParam>(5, 40, 10);
+  Matrix<TypeParam> X(5, 300);
+  Random random(11);
+  for (Index j = 0; j < X.cols(); ++j) {
+    const Index from = random.uniform() < 0.3 ? 0 : random.below(40);  // one sample occurs about ninety times
+    for (Index i = 0; i < 5; ++i) X(i, j) = some(i, from);
+  }
+  for (const Index k : {1, 3, 17, 299}) expect_brute_force(X, k, nearest<TypeParam>(X, k, {}));
+}
+
+TYPED_TEST(NeighboursOf, AllEqualPoints) {
+  Matrix<TypeParam> X(7, 20000, static_cast<TypeParam>(0.1));  // quadratic time or memory would show
+  const Neighbours found = nearest<TypeParam>(X, 3, {});
+  EXPECT_EQ(found.index[0], 1);
+  EXPECT_EQ(found.index[3], 0);
+  EXPECT_EQ(found.index[4], 2);
+  for (Index j = 3; j < X.cols(); ++j)
+    for (Index q = 0; q < 3; ++q) ASSERT_EQ(found.index[to_size(j * 3 + q)], q);
+  for (const double d : found.squared_distance) ASSERT_EQ(d, 0);
+}
+
+TYPED_TEST(NeighboursOf, NegativeZeroEqualsZero) {
+  Matrix<TypeParam> X(2, 3);
+  X(0, 1) = static_cast<TypeParam>(-0.0);
+  X(1, 2) = 1;
+  expect_brute_force(X, 2, nearest<TypeParam>(X, 2, {}));
+}
+
+TYPED_TEST(NeighboursOf, HugeAndTinyValues) {
+  const Matrix<TypeParam> plain = gaussian<TypeParam>(6, 100, 12);
+  const Neighbours expected = nearest<TypeParam>(plain, 4, {});
+  for (const int exponent : {-90, 90}) {  // squares leave the range of float
+    Matrix<TypeParam> X = plain;
+    for (Index p = 0; p < X.size(); ++p) X.data()[p] = std::ldexp(X.data()[p], exponent);
+    const Neighbours found = nearest<TypeParam>(X, 4, {});
+    EXPECT_EQ(found.index, expected.index);
+    for (std::size_t p = 0; p < found.index.size(); ++p)
+      ASSERT_EQ(found.squared_distance[p], std::ldexp(expected.squared_distance[p], 2 * exponent));
+  }
+}
+
+TYPED_TEST(NeighboursOf, MissingEntries) {
+  for (const double share : {0.1, 0.5, 0.85}) {
+    Matrix<TypeParam> X = gaussian<TypeParam>(9, 280, 13, 3);
+    make_holes(X, share, 14);
+    const Neighbours found = nearest<TypeParam>(X, 4, {});
+    EXPECT_TRUE(found.rescaled);
+    expect_brute_force(X, 4, found);
+  }
+}
+
+TYPED_TEST(NeighboursOf, SamplesWithoutAnythingInCommon) {
+  const auto nan = std::numeric_limits<TypeParam>::quiet_NaN();
+  Matrix<TypeParam> X(2, 5, nan);
+  X(0, 0) = X(0, 1) = 1;  // samples 0 and 1 see feature 0, 2 and 3 see feature 1, 4 sees nothing
+  X(0, 1) = 2;
+  X(1, 2) = 5;
+  X(1, 3) = 5;
+  const Neighbours found = nearest<TypeParam>(X, 2, {});
+  EXPECT_EQ(found.index, (std::vector<std::int32_t>{1, -1, 0, -1, 3, -1, 2, -1, -1, -1}));
+  EXPECT_EQ(found.squared_distance[0], 2);  // 1 times m / |common| = 2
+  EXPECT_EQ(found.squared_distance[4], 0);
+}
+
+TYPED_TEST(NeighboursOf, EmptySamplesDoNotMakeTheOthersIncomplete) {
+  Matrix<TypeParam> X = gaussian<TypeParam>(4, 30, 15);
+  for (Index i = 0; i < 4; ++i) X(i, 7) = std::numeric_limits<TypeParam>::quiet_NaN();
+  const Neighbours found = nearest<TypeParam>(X, 3, {});
+  EXPECT_FALSE(found.rescaled);
+  expect_brute_force(X, 3, found);
+}
+
+TYPED_TEST(NeighboursOf, AnyNumberOfThreadsGivesTheSame) {
+  Matrix<TypeParam> X = gaussian<TypeParam>(12, 700, 16);
+  for (const bool holes : {false, true}) {
+    if (holes) make_holes(X, 0.2, 17);
+    const Neighbours one = nearest<TypeParam>(X, 6, threads(1));
+    for (const int count : {2, 3, 8}) {
+      const Neighbours more = nearest<TypeParam>(X, 6, threads(count));
+      EXPECT_EQ(one.index, more.index);
+      EXPECT_EQ(one.squared_distance, more.squared_distance);
+    }
+  }
+}
+
+TYPED_TEST(NeighboursOf, ViewWithStride) {
+  const Matrix<TypeParam> wide = gaussian<TypeParam>(10, 90, 18);
+  Matrix<TypeParam> X(6, 90);
+  for (Index j = 0; j < 90; ++j)
+    for (Index i = 0; i < 6; ++i) X(i, j) = wide(i + 2, j);
+  expect_brute_force(X, 3, nearest<TypeParam>(wide.view().block(2, 0, 6, 90), 3, {}));
+}
+
+TYPED_TEST(NeighboursOf, BadInput) {
+  const auto says = [](const Matrix<TypeParam>& X, Index k, const std::string& part) {
+    try {
+      nearest<TypeParam>(X, k, {});
+      ADD_FAILURE() << "accepted; expected \"" << part << "\"";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  const Matrix<TypeParam> X = gaussian<TypeParam>(3, 5, 19);
+  says(X, 5, "k = 5: must be at least 1 and less than the number of samples, 5");
+  says(X, 0, "k = 0: must be at least 1");
+  says(gaussian<TypeParam>(3, 1, 19), 1, "k = 1");
+  says(Matrix<TypeParam>(0, 5), 1, "must not be empty");
+  Matrix<TypeParam> infinite = X;
+  infinite(2, 3) = std::numeric_limits<TypeParam>::infinity();
+  says(infinite, 2, "sample 3, feature 2 is infinite");
+}
+
+TEST(Neighbours, StopsWhenToldTo) {
+  const std::atomic<bool> cancel{true};
+  Control control;
+  control.cancel = &cancel;
+  const Matrix<double> X = gaussian<double>(3, 50, 20);
+  const Neighbours found = nearest<double>(X, 2, control);
+  EXPECT_TRUE(std::all_of(found.index.begin(), found.index.end(), [](auto i) { return i == -1; }));
+}
+
+}  // namespace
+}  // namespace pacewise

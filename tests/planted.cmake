@@ -1,0 +1,18 @@
+# A sanitizer that finds nothing in a clean program has to find the fault in a planted one.
+function(pacewise_planted name source expected)
+  add_executable(planted_${name} planted/${source})
+  target_compile_options(planted_${name} PRIVATE -O0 -w)
+  target_compile_features(planted_${name} PRIVATE cxx_std_20)
+  target_compile_options(planted_${name} PRIVATE -fsanitize=${PACEWISE_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(planted_${name} PRIVATE -fsanitize=${PACEWISE_SANITIZE})
+  target_link_libraries(planted_${name} PRIVATE OpenMP::OpenMP_CXX)
+  add_test(NAME sanitizer.finds_${name} COMMAND planted_${name} ${ARGN})
+  set_tests_properties(sanitizer.finds_${name} PROPERTIES PASS_REGULAR_EXPRESSION "${expected}" TIMEOUT 60)
+endfunction()
+
+if(PACEWISE_SANITIZE STREQUAL "thread")
+  pacewise_planted(race race.cpp "ThreadSanitizer: data race.*race\\.cpp")
+elseif(PACEWISE_SANITIZE STREQUAL "address,undefined")
+  pacewise_planted(buffer_overflow overflow.cpp "AddressSanitizer: heap-buffer-overflow")
+  pacewise_planted(signed_overflow overflow.cpp "runtime error: signed integer overflow" overflow)
+endif()

@@ -1,0 +1,103 @@
+#include "pacewise/algebra/random.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace {
+
+using pacewise::Index;
+using pacewise::Random;
+
+// The published reference sequence of SplitMix64 for the seeds 0 and 1234567.
+TEST(Random, BitsAreSplitMix64) {
+  Random zero(0);
+  EXPECT_EQ(zero.bits(), 0xe220a8397b1dcdafULL);
+  EXPECT_EQ(zero.bits(), 0x6e789e6aa1b965f4ULL);
+  EXPECT_EQ(zero.bits(), 0x06c45d188009454fULL);
+  Random other(1234567);
+  for (const std::uint64_t expected :
+       {6457827717110365317ULL, 3203168211198807973ULL, 9817491932198370423ULL, 4593380528125082431ULL})
+    EXPECT_EQ(other.bits(), expected);
+}
+
+TEST(Random, StateIsTheWholeGenerator) {
+  Random a(42);
+  for (int i = 0; i < 10; ++i) a.normal();
+  Random b(a.state());
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(a.bits(), b.bits());
+}
+
+TEST(Random, UniformHasTheRightMomentsAndRange) {
+  Random random(1);
+  const int n = 200000;
+  double sum = 0, square = 0, low = 1, high = 0;
+  for (int i = 0; i < n; ++i) {
+    const double u = random.uniform();
+    low = std::min(low, u);
+    high = std::max(high, u);
+    sum += u;
+    square += u * u;
+  }
+  EXPECT_GE(low, 0);
+  EXPECT_LT(high, 1);
+  EXPECT_NEAR(sum / n, 0.5, 5 * std::sqrt(1.0 / 12 / n));
+  EXPECT_NEAR(square / n, 1.0 / 3, 5 * std::sqrt(4.0 / 45 / n));
+}
+
+TEST(Random, NormalHasTheRightMoments) {
+  Random random(2);
+  const int n = 200000;
+  double power[5] = {};
+  for (int i = 0; i < n; ++i) {
+    const double z = random.normal();
+    ASSERT_TRUE(std::isfinite(z));
+    double p = 1;
+    for (double& s : power) {
+      s += p;
+      p *= z;
+    }
+  }
+  // E z^p = 0, 1, 0, 3 for p = 1 .. 4, with variances 1, 2, 15, 96
+  EXPECT_NEAR(power[1] / n, 0, 5 * std::sqrt(1.0 / n));
+  EXPECT_NEAR(power[2] / n, 1, 5 * std::sqrt(2.0 / n));
+  EXPECT_NEAR(power[3] / n, 0, 5 * std::sqrt(15.0 / n));
+  EXPECT_NEAR(power[4] / n, 3, 5 * std::sqrt(96.0 / n));
+}
+
+TEST(Random, BelowIsUniformAndInRange) {
+  Random random(3);
+  const int n = 70000, k = 7;
+  std::vector<int> count(k);
+  for (int i = 0; i < n; ++i) {
+    const Index r = random.below(k);
+    ASSERT_GE(r, 0);
+    ASSERT_LT(r, k);
+    ++count[static_cast<std::size_t>(r)];
+  }
+  double chi2 = 0;  // 6 degrees of freedom: above 27.9 once in 10^4
+  for (const int c : count) chi2 += (c - n / k) * (c - n / k) / static_cast<double>(n / k);
+  EXPECT_LT(chi2, 27.9);
+  EXPECT_EQ(random.below(1), 0);
+}
+
+TEST(Random, DrawFollowsTheWeights) {
+  Random random(4);
+  const std::vector<double> weight{0, 1, 0, 5, 2, 0};
+  const int n = 80000;
+  std::vector<int> count(weight.size());
+  for (int i = 0; i < n; ++i) ++count[static_cast<std::size_t>(random.draw(weight))];
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    const double p = weight[i] / 8;
+    EXPECT_NEAR(count[i], n * p, 5 * std::sqrt(n * p * (1 - p))) << i;
+  }
+}
+
+TEST(Random, DrawWithoutWeightGivesMinusOne) {
+  Random random(5);
+  EXPECT_EQ(random.draw({}), -1);
+  EXPECT_EQ(random.draw({0, 0, 0}), -1);
+  EXPECT_EQ(random.draw({0, 0, 1e-300}), 2);
+}
+
+}  // namespace

@@ -1,0 +1,124 @@
+#include "pacewise/algebra/sparse.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "pacewise/algebra/index.hpp"
+#include "pacewise/algebra/random.hpp"
+
+namespace pacewise {
+namespace {
+
+Matrix<double> dense(const Sparse& a) {
+  Matrix<double> out(a.rows, a.cols);
+  for (Index j = 0; j < a.cols; ++j)
+    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
+      out(a.index[to_size(p)], j) += a.value[to_size(p)];
+  return out;
+}
+
+Sparse random_sparse(Index rows, Index cols, double density, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Triplet> entries;
+  for (std::int32_t i = 0; i < rows; ++i)
+    for (std::int32_t j = 0; j < cols; ++j)
+      if (random.uniform() < density) entries.push_back({i, j, random.normal()});
+  return sparse_from_triplets(rows, cols, std::move(entries));
+}
+
+std::string message(const Sparse& a) {
+  try {
+    check_symmetric(a, "thing");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_says(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "\"" << text << "\" lacks \"" << part << "\"";
+}
+
+TEST(Sparse, TripletsAreSortedSummedAndZerosLeftOut) {
+  const Sparse a =
+      sparse_from_triplets(3, 2, {{2, 1, 1.0}, {0, 1, 4.0}, {2, 1, 0.5}, {1, 0, 0.0}, {0, 0, 2.0}, {0, 0, -2.0}});
+  EXPECT_EQ(a.start, (std::vector<Index>{0, 0, 2}));
+  EXPECT_EQ(a.index, (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(a.value, (std::vector<double>{4.0, 1.5}));
+  // in the order given: 1e16 absorbs a 1, so only this order gives 1
+  const Sparse b = sparse_from_triplets(1, 1, {{0, 0, 1e16}, {0, 0, -1e16}, {0, 0, 1.0}});
+  EXPECT_EQ(b.value, (std::vector<double>{1.0}));
+}
+
+TEST(Sparse, TripletsOutsideAreRefused) {
+  EXPECT_THROW(sparse_from_triplets(2, 2, {{2, 0, 1.0}}), Error);
+  EXPECT_THROW(sparse_from_triplets(2, 2, {{0, -1, 1.0}}), Error);
+  EXPECT_THROW(sparse_from_triplets(-1, 2, {}), Error);
+}
+
+TEST(Sparse, TransposeTwiceIsTheSame) {
+  const Sparse a = random_sparse(17, 23, 0.2, 1), t = transpose(a);
+  EXPECT_EQ(transpose(t), a);
+  const Matrix<double> da = dense(a), dt = dense(t);
+  for (Index i = 0; i < 17; ++i)
+    for (Index j = 0; j < 23; ++j) EXPECT_EQ(da(i, j), dt(j, i));
+}
+
+TEST(Sparse, ProductAgreesWithDense) {
+  const Sparse a = random_sparse(13, 29, 0.25, 2), b = random_sparse(29, 11, 0.25, 3), c = multiply(a, b);
+  const Matrix<double> da = dense(a), db = dense(b), dc = dense(c);
+  for (Index i = 0; i < 13; ++i)
+    for (Index j = 0; j < 11; ++j) {
+      double sum = 0;
+      for (Index k = 0; k < 29; ++k) sum += da(i, k) * db(k, j);
+      EXPECT_NEAR(dc(i, j), sum, 1e-14);
+    }
+  for (Index j = 0; j < c.cols; ++j)
+    for (Index p = c.start[to_size(j)] + 1; p < c.start[to_size(j + 1)]; ++p)
+      EXPECT_LT(c.index[to_size(p - 1)], c.index[to_size(p)]);
+  EXPECT_THROW(multiply(a, a), Error);
+}
+
+TEST(Sparse, ScaleAndDiagonal) {
+  const Sparse a = sparse_from_triplets(2, 3, {{0, 0, 1.0}, {1, 0, 2.0}, {1, 1, 3.0}, {0, 2, 4.0}});
+  const Matrix<double> s = dense(scale(a, {2, 3}, {5, 7, 11}));
+  EXPECT_EQ(s(0, 0), 10);
+  EXPECT_EQ(s(1, 0), 30);
+  EXPECT_EQ(s(1, 1), 63);
+  EXPECT_EQ(s(0, 2), 88);
+  EXPECT_EQ(scale(a, {}, {}), a);
+  EXPECT_EQ(diagonal(a), (std::vector<double>{1, 3}));
+  EXPECT_THROW(scale(a, {1.0}, {}), Error);
+  EXPECT_THROW(scale(a, {}, {1.0}), Error);
+}
+
+TEST(Sparse, SymmetryCheckNamesWhatIsWrong) {
+  const Sparse good = sparse_from_triplets(2, 2, {{0, 0, 1.0}, {0, 1, -1.0}, {1, 0, -1.0}, {1, 1, 1.0}});
+  EXPECT_EQ(message(good), "");
+  EXPECT_EQ(message(Sparse{}), "");
+  expect_says(message(sparse_from_triplets(2, 3, {})), "thing: is 2 x 3, must be square");
+  expect_says(message(sparse_from_triplets(2, 2, {{0, 1, 1.0}})), "must be symmetric");
+  Sparse bad = good;
+  bad.value[1] = std::nan("");
+  expect_says(message(bad), "not finite");
+  bad = good;
+  bad.value[1] = -1.01;
+  expect_says(message(bad), "must be symmetric");
+  bad = good;
+  bad.index[1] = 2;
+  expect_says(message(bad), "outside 0 .. 1");
+  bad = good;
+  bad.index = {1, 0, 0, 1};
+  expect_says(message(bad), "must increase");
+  bad = good;
+  bad.start[1] = 5;
+  expect_says(message(bad), "decreases");
+  bad = good;
+  bad.value.pop_back();
+  expect_says(message(bad), "do not belong together");
+}
+
+}  // namespace
+}  // namespace pacewise

@@ -1,0 +1,119 @@
+// Data with a known answer: a planted dictionary, sparse codes, and corruption at known places.
+#pragma once
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "pacewise/algebra/random.hpp"
+#include "pacewise/data/problem.hpp"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PACEWISE_TEST_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PACEWISE_TEST_SANITIZED 1
+#endif
+
+namespace synthetic {
+
+using namespace pacewise;
+
+#ifdef PACEWISE_TEST_SANITIZED
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// PACEWISE_TEST_SCALE=small shrinks grids where every step is slow
+inline bool small() {
+  const char* text = std::getenv("PACEWISE_TEST_SCALE");
+  return text != nullptr && std::string_view(text) == "small";
+}
+
+struct Recipe {
+  Index m = 20, n = 60, r = 8;
+  Index active = 2;  // atoms per sample
+  double noise = 0.01;
+  double bad_samples = 0;  // share replaced by gross noise, the last ones
+  double bad_entries = 0;  // share of entries replaced
+  double size = 3;         // of what replaces them
+  std::uint64_t seed = 1;
+};
+
+template <class T>
+struct Planted {
+  Matrix<T> X, B, S;
+  std::vector<bool> bad_sample, bad_entry;  // n, m n (entry i, j at j m + i)
+  Problem<T> problem() const { return {X.view(), {}}; }
+};
+
+template <class T>
+void unit_column(T* x, Index m) {
+  double norm = 0;
+  for (Index i = 0; i < m; ++i) norm += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (Index i = 0; i < m; ++i) x[i] = static_cast<T>(static_cast<double>(x[i]) / std::sqrt(norm));
+}
+
+template <class T>
+Planted<T> make(const Recipe& recipe) {
+  Random random(recipe.seed);
+  const auto [m, n, r, active, noise, bad_samples, bad_entries, size, seed] = recipe;
+  Planted<T> p{Matrix<T>(m, n), Matrix<T>(m, r), Matrix<T>(r, n), {}, {}};
+  for (Index k = 0; k < r; ++k) {
+    for (Index i = 0; i < m; ++i) p.B(i, k) = static_cast<T>(random.normal());
+    unit_column(p.B.col(k), m);
+  }
+  for (Index j = 0; j < n; ++j)
+    for (Index a = 0; a < active; ++a)
+      p.S(random.below(r), j) = static_cast<T>((random.uniform() < 0.5 ? -1 : 1) * (1 + random.uniform()));
+  p.bad_sample.assign(static_cast<std::size_t>(n), false);
+  p.bad_entry.assign(static_cast<std::size_t>(m * n), false);
+  for (Index j = 0; j < n; ++j) {
+    const bool bad = j >= n - static_cast<Index>(bad_samples * static_cast<double>(n));
+    p.bad_sample[static_cast<std::size_t>(j)] = bad;
+    for (Index i = 0; i < m; ++i) {
+      double x = noise * random.normal();
+      for (Index k = 0; k < r; ++k) x += static_cast<double>(p.B(i, k)) * static_cast<double>(p.S(k, j));
+      if (bad) x = size * random.normal();
+      if (bad_entries > 0 && random.uniform() < bad_entries) {
+        x += random.uniform() < 0.5 ? size : -size;
+        p.bad_entry[static_cast<std::size_t>(j * m + i)] = true;
+      }
+      p.X(i, j) = static_cast<T>(x);
+    }
+  }
+  return p;
+}
+
+/// Mean over the planted atoms of the best |cosine| among the atoms found
+template <class T>
+double recovery(const Matrix<T>& planted, const Matrix<T>& found) {
+  double sum = 0;
+  for (Index k = 0; k < planted.cols(); ++k) {
+    double best = 0;
+    for (Index l = 0; l < found.cols(); ++l) {
+      double dot = 0, norm = 0;
+      for (Index i = 0; i < planted.rows(); ++i) {
+        dot += static_cast<double>(planted(i, k)) * static_cast<double>(found(i, l));
+        norm += static_cast<double>(found(i, l)) * static_cast<double>(found(i, l));
+      }
+      if (norm > 0) best = std::max(best, std::abs(dot) / std::sqrt(norm));
+    }
+    sum += best;
+  }
+  return sum / static_cast<double>(planted.cols());
+}
+
+/// Largest |a - b|
+template <class T>
+double distance(const Matrix<T>& a, const Matrix<T>& b) {
+  double worst = a.rows() == b.rows() && a.cols() == b.cols() ? 0 : std::numeric_limits<double>::infinity();
+  for (Index i = 0; i < a.size() && std::isfinite(worst); ++i)
+    worst = std::max(worst, std::abs(static_cast<double>(a.data()[i]) - static_cast<double>(b.data()[i])));
+  return worst;
+}
+
+}  // namespace synthetic

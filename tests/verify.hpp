@@ -1,0 +1,180 @@
+// What a fit says of itself, recomputed from raw data by the slow path.
+#pragma once
+#include <gtest/gtest.h>
+
+#include "pacewise/model/fit.hpp"
+#include "pacewise/solve/weights.hpp"
+#include "synthetic.hpp"
+#include "tolerances.hpp"
+#include "zoo.hpp"
+
+namespace verify {
+
+using namespace pacewise;
+
+inline constexpr Level kLevels[] = {Level::none, Level::sample, Level::feature, Level::element};
+
+inline synthetic::Recipe with_outliers() {
+  synthetic::Recipe recipe;  // 60 samples, 20 features, 8 atoms
+  recipe.bad_samples = 0.1;
+  recipe.bad_entries = 0.03;
+  return recipe;
+}
+
+inline Options small_options(Level level = Level::element, Pace pace = Pace::quantile) {
+  Options o;
+  o.atoms = 8;
+  o.beta_ratio = 0.05;
+  o.schedule.level = level;
+  o.schedule.pace = pace;
+  o.schedule.plain_iter = o.schedule.warm_iter = 3;
+  o.schedule.pace_iter = 6;
+  o.schedule.polish = 6;
+  o.schedule.max_iter = 80;
+  o.normalize = Normalize::none;
+  return o;
+}
+
+template <class T>
+Result<T> run(const Problem<T>& problem, const Options& options, const Callback<T>& callback = nullptr,
+              const FitInputs& inputs = {}, const State<T>* resume = nullptr) {
+  Control control;
+  control.threads = 2;
+  return fit(problem, options, control, callback, inputs, resume);
+}
+
+/// The returned point in plain matrices, w v multiplied out
+template <class T>
+reference::Setting setting_of(const Result<T>& result) {
+  const State<T>& state = result.state;
+  const Options& o = result.options;
+  const Index m = result.data.values.rows(), n = result.data.values.cols();
+  reference::Setting s;
+  s.X = reference::widen(result.data.values);
+  s.B = reference::widen(state.dictionary);
+  s.S = reference::widen(state.codes);
+  s.W = reference::expand(result.data.weights, m, n);
+  for (Index j = 0; j < n && !state.weights.empty(); ++j)
+    for (Index i = 0; i < m; ++i) {
+      const Index unit = o.schedule.level == Level::element ? j * m + i : (o.schedule.level == Level::feature ? i : j);
+      s.W(i, j) *= static_cast<double>(state.weights[static_cast<std::size_t>(unit)]);
+    }
+  s.beta = state.beta;
+  const bool graph = state.schedule.phase != Phase::plain && !result.graph.laplacian.empty();
+  if (graph && o.alpha > 0) {
+    s.alpha = o.alpha;
+    s.L = reference::dense(result.graph.laplacian);
+  }
+  if (graph && !state.consistency.empty()) {
+    s.gamma = o.gamma;
+    s.eta = o.eta;
+    s.H = reference::dense(result.graph.incidence);
+    s.Q = reference::widen(state.consistency);
+  }
+  return s;
+}
+
+/// sum of F over the units with data
+template <class T>
+double slow_pace(const Result<T>& result) {
+  const State<T>& state = result.state;
+  const Level level = result.options.schedule.level;
+  if (level == Level::none || std::isinf(state.schedule.lambda)) return 0;
+  const Index m = result.data.values.rows(), n = result.data.values.cols();
+  const auto W = reference::expand(result.data.weights, m, n);
+  std::vector<char> seen(static_cast<std::size_t>(unit_count(level, m, n)), 0);
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i)
+      if (W(i, j) > 0)
+        seen[static_cast<std::size_t>(level == Level::element ? j * m + i : (level == Level::feature ? i : j))] = 1;
+  long double sum = 0;
+  for (std::size_t u = 0; u < seen.size(); ++u)
+    if (seen[u] != 0)
+      sum += pace_value(result.options.regularizer, state.weights.empty() ? 1.0 : static_cast<double>(state.weights[u]),
+                        state.schedule.lambda);
+  return static_cast<double>(sum);
+}
+
+inline double slow_consistency(const reference::Setting& s) {
+  const Index e = s.Q.rows(), r = s.Q.cols(), n = s.S.cols();
+  long double worst = 0, scale = 0;
+  for (Index a = 0; a < e; ++a) {
+    std::vector<long double> gap(static_cast<std::size_t>(n));
+    for (Index j = 0; j < n; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      gap[at] = -s.H[static_cast<std::size_t>(a)][at];
+      for (Index k = 0; k < r; ++k) gap[at] += static_cast<long double>(s.Q(a, k)) * s.S(k, j);
+    }
+    for (Index k = 0; k < r; ++k) {
+      long double left = static_cast<long double>(s.eta) * s.Q(a, k), right = 0;
+      for (Index j = 0; j < n; ++j) {
+        left += gap[static_cast<std::size_t>(j)] * s.S(k, j);
+        right += s.H[static_cast<std::size_t>(a)][static_cast<std::size_t>(j)] * s.S(k, j);
+      }
+      worst = std::max(worst, std::abs(left));
+      scale = std::max(scale, std::abs(right));
+    }
+  }
+  return static_cast<double>(scale > 0 ? worst / scale : worst);
+}
+
+/// What a result says of itself against the slow path
+template <class T>
+void check_reports(const Result<T>& result, const std::string& where) {
+  const auto setting = setting_of(result);
+  const auto slow = reference::objective(setting);
+  const double tol = tolerance<T>().recomputed * std::max(1.0, result.objective.magnitude());
+  EXPECT_NEAR(result.objective.fit, static_cast<double>(slow.fit), tol) << where;
+  EXPECT_NEAR(result.objective.sparsity, static_cast<double>(slow.sparsity), tol) << where;
+  EXPECT_NEAR(result.objective.manifold, static_cast<double>(slow.manifold), tol) << where;
+  EXPECT_NEAR(result.objective.consistency, static_cast<double>(slow.consistency), tol) << where;
+  EXPECT_NEAR(result.objective.pace, slow_pace(result), tol) << where;
+  if (!result.state.history.empty()) {
+    EXPECT_NEAR(result.state.history.back().objective.total(), result.objective.total(), tol) << where;
+  }
+  const double off = tolerance<T>().recomputed;
+  EXPECT_NEAR(result.certificate.codes, reference::codes_certificate(setting), off) << where;
+  EXPECT_NEAR(result.certificate.dictionary, reference::dictionary_certificate(setting), off) << where;
+  EXPECT_NEAR(result.certificate.consistency, setting.gamma > 0 ? slow_consistency(setting) : 0, off) << where;
+  for (Index k = 0; k < setting.B.cols(); ++k) {
+    double norm = 0;
+    for (Index i = 0; i < setting.B.rows(); ++i) norm += setting.B(i, k) * setting.B(i, k);
+    EXPECT_LE(norm, 1 + 1e-6) << where;
+  }
+}
+
+template <class T>
+void check_history(const Result<T>& result, const std::string& where) {
+  const auto& history = result.state.history;
+  ASSERT_EQ(static_cast<int>(history.size()), result.state.iteration) << where;
+  constexpr bool wide = std::is_same_v<T, double>;
+  const double slack = wide ? 1e-9 : 1e-4;
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    const Record& r = history[i];
+    const std::string at = where + ", iteration " + std::to_string(i + 1);
+    EXPECT_EQ(r.iteration, static_cast<int>(i) + 1) << at;
+    EXPECT_LE(r.objective.total(), r.objective_before + slack * r.objective.magnitude()) << at;
+    EXPECT_TRUE(std::isfinite(r.objective.total())) << at;
+    EXPECT_EQ(std::isinf(r.lambda), r.phase != Phase::paced && r.phase != Phase::held) << at;
+    EXPECT_TRUE(r.selected >= 0 && r.selected <= 1 && r.mean_weight >= 0 && r.mean_weight <= 1) << at;
+    EXPECT_TRUE(r.density >= 0 && r.density <= 1) << at;
+    // steps are asked for a hundredth of the last fall: never less than step_tol, never more than 1e-4
+    double owed = wide ? std::max(1e-4, result.options.step_tol) : 1e-4;
+    if (wide && i > 0) {
+      const Record& last = history[i - 1];
+      const double fall = (last.objective_before - last.objective.total()) / last.objective.magnitude();
+      owed = 1.0001 * std::max(result.options.step_tol, std::min(1e-4, 0.01 * fall));
+    }
+    EXPECT_LE(r.certificate.codes, owed) << at;
+    EXPECT_LE(r.certificate.dictionary, owed) << at;
+    EXPECT_LE(r.certificate.consistency, wide ? 1e-10 : 1e-4) << at;
+    if (i == 0) continue;
+    EXPECT_GE(r.seconds, history[i - 1].seconds) << at;
+    EXPECT_GE(r.phase, history[i - 1].phase) << at;
+    if (r.phase == history[i - 1].phase && r.lambda == history[i - 1].lambda && r.phase != Phase::warm) {
+      EXPECT_NEAR(r.objective_before, history[i - 1].objective.total(), slack * r.objective.magnitude()) << at;
+    }
+  }
+}
+
+}  // namespace verify
