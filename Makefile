@@ -18,7 +18,7 @@ help:
 	@echo 'make reproduce DATA=dir the tables and figures of the paper, into OUT=$(OUT)'
 	@echo 'make install PREFIX=dir library, headers, CMake package, pkg-config, program (default $(PREFIX); DESTDIR works)'
 	@echo 'make asan | tsan        the tests under one sanitizer'
-	@echo 'make coverage           the lines the tests reach, report in build/coverage/coverage.html'
+	@echo 'make coverage           the lines the tests reach, report in build/asan/coverage.html'
 	@echo 'make fuzz               fuzz the file readers, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make format             clang-format every source'
 	@echo 'make clean              remove build/'
@@ -50,6 +50,7 @@ asan tsan:
 
 coverage:
 	@tools/install-deps build test
+	@tools/sanitize asan
 	@tools/coverage
 
 fuzz:

@@ -37,7 +37,9 @@ set_tests_properties(install.wrong_version PROPERTIES PASS_REGULAR_EXPRESSION
                      "compatible with requested version \"99\".*pacewise-config.cmake, version: ${PROJECT_VERSION}")
 add_test(NAME install.pkgconfig COMMAND "${consumer}" pkgconfig "${scratch}/pkgconfig" ${PROJECT_VERSION} "${tree}"
                                         "${CMAKE_CXX_COMPILER}")
-set(needs_tree install.cmake install.wrong_version install.pkgconfig)
+add_test(NAME install.readme COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/consumer/readme.sh" "${scratch}/readme" "${tree}"
+                                     "${CMAKE_CXX_COMPILER}" "${PROJECT_SOURCE_DIR}/README.md")
+set(needs_tree install.cmake install.wrong_version install.pkgconfig install.readme)
 if(TARGET pacewise_files)
   add_test(NAME install.files COMMAND "${consumer}" cmake "${scratch}/files" ${PROJECT_VERSION}
                                       "-DCMAKE_PREFIX_PATH=${tree}" -DWANTED_COMPONENTS=files)
@@ -57,9 +59,4 @@ foreach(sanitizer asan tsan)
   set_tests_properties(sanitizer.${sanitizer} PROPERTIES RUN_SERIAL ON TIMEOUT 1200)
 endforeach()
 add_test(NAME coverage COMMAND "${PROJECT_SOURCE_DIR}/tools/coverage")
-set_tests_properties(coverage PROPERTIES RUN_SERIAL ON TIMEOUT 1200)
-file(GLOB fuzzers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cpp")
-if(fuzzers)
-  add_test(NAME fuzz COMMAND "${PROJECT_SOURCE_DIR}/tools/fuzz" 2)
-  set_tests_properties(fuzz PROPERTIES RUN_SERIAL ON TIMEOUT 600)
-endif()
+set_tests_properties(coverage PROPERTIES RUN_SERIAL ON TIMEOUT 300 DEPENDS sanitizer.asan)

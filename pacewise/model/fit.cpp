@@ -28,6 +28,16 @@ Result<T> fit(const Problem<T>& problem, const Options& options, const Control& 
   return f.result();
 }
 
+template <class T>
+Result<T> recompute(const Problem<T>& problem, const Options& options, const Control& control, const State<T>& state,
+                    const FitInputs& inputs) {
+  return Fitter<T>(problem, options, control, inputs, &state).result();
+}
+
+template Result<float> recompute(const Problem<float>&, const Options&, const Control&, const State<float>&,
+                                 const FitInputs&);
+template Result<double> recompute(const Problem<double>&, const Options&, const Control&, const State<double>&,
+                                  const FitInputs&);
 template Result<float> fit(const Problem<float>&, const Options&, const Control&, const Callback<float>&,
                            const FitInputs&, const State<float>*);
 template Result<double> fit(const Problem<double>&, const Options&, const Control&, const Callback<double>&,

@@ -90,4 +90,10 @@ template <class T>
 Result<T> fit(const Problem<T>& problem, const Options& options, const Control& control,
               const Callback<T>& callback = nullptr, const FitInputs& inputs = {}, const State<T>* resume = nullptr);
 
+/// The result at a stored state, recomputed from the raw data without taking a step: what a run reported can be checked
+/// against it.
+template <class T>
+Result<T> recompute(const Problem<T>& problem, const Options& options, const Control& control, const State<T>& state,
+                    const FitInputs& inputs = {});
+
 }  // namespace pacewise

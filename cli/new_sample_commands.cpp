@@ -1,0 +1,142 @@
+// encode, score, reconstruct: what a model says about samples it has not seen.
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/model_file.hpp"
+#include "cli/outcome.hpp"
+#include "cli/outputs.hpp"
+#include "cli/signals.hpp"
+
+namespace pacewise::cli {
+namespace {
+
+Control control_of(const DataSource& data) {
+  Control control;
+  control.threads = data.threads;
+  control.cancel = &interrupted();
+  return control;
+}
+
+void stop_if_interrupted() {
+  if (interrupted()) throw Interrupted("interrupted; nothing was written");
+}
+
+/// Data and weights for a model of precision T.
+template <class T>
+struct NewSamples {
+  Table<T> table;
+  Problem<T> problem;
+
+  NewSamples(const ModelDataArguments& a, const ModelFile<T>& file, Console& console)
+      : table(read_data<T>(a.data, console)) {
+    if (table.features() != file.features)
+      throw ReadError(fmt::format("{}: has {} features, the model {}; give data of the same kind",
+                                  printable(a.data.path, 200), table.features(), file.features));
+    problem.values = table.values;
+    problem.weights = read_weights<T>(a.weights, table.features(), table.samples(), console);
+  }
+};
+
+template <class T>
+int encode_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& console) {
+  if (file.model.level == Level::none && !a.weights_out.empty())
+    throw UsageError("--weights-out: the model has level none, so there are no self-paced weights");
+  const NewSamples<T> in(a, file, console);
+  console.stage(fmt::format("coding {} samples", in.table.samples()));
+  EncodeOptions options;
+  options.paced = !a.plain;
+  const Encoding<T> e = encode(file.model, in.problem, options, control_of(a.data));
+  stop_if_interrupted();
+  console.notes(e.notes);
+  write_codes(a.output, e.codes);
+  if (!a.scale_out.empty()) {
+    Vector<T> scale = e.sample_scale;
+    if (scale.empty()) scale.assign(static_cast<std::size_t>(in.table.samples()), T(1));
+    write_table<T>(a.scale_out, {scale.data(), 1, static_cast<Index>(scale.size())});
+  }
+  if (!a.weights_out.empty()) {
+    Vector<T> weights = e.weights;
+    const bool element = file.model.level == Level::element, sample = file.model.level == Level::sample;
+    const Index units = element ? file.features * in.table.samples() : sample ? in.table.samples() : file.features;
+    if (weights.empty()) weights.assign(static_cast<std::size_t>(units), T(1));
+    write_unit_weights(a.weights_out, weights, file.model.level, file.features);
+  }
+  return kDone;
+}
+
+template <class T>
+int score_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& console) {
+  const NewSamples<T> in(a, file, console);
+  console.stage(fmt::format("scoring {} samples", in.table.samples()));
+  EncodeOptions options;
+  options.paced = !a.plain;
+  const Trust<T> trust = score(file.model, in.problem, options, control_of(a.data));
+  stop_if_interrupted();
+  if (!a.confidence.empty()) write_table<T>(a.confidence, trust.confidence.view());
+  const auto n = static_cast<Index>(trust.outlier_score.size());
+  if (!a.output.empty()) {
+    write_table<T>(a.output, {trust.outlier_score.data(), 1, n});
+    return kDone;
+  }
+  console.clear_line();
+  std::string text = "sample  outlier_score\n";
+  for (Index j = 0; j < n; ++j)
+    text += fmt::format("{:<6}  {:.6f}\n", j, static_cast<double>(trust.outlier_score[static_cast<std::size_t>(j)]));
+  write_stdout(text);
+  return kDone;
+}
+
+template <class T>
+int reconstruct_with(const ReconstructArguments& a, const ModelFile<T>& file, Console& console) {
+  const Table<T> codes = read_data<T>({a.codes, {}, {}, 0}, console);
+  if (codes.features() != file.model.dictionary.cols())
+    throw ReadError(fmt::format("{}: has {} columns, the model {} atoms; give codes of this model",
+                                printable(a.codes, 200), codes.features(), file.model.dictionary.cols()));
+  for (Index j = 0; j < codes.samples(); ++j)
+    for (Index k = 0; k < codes.features(); ++k)
+      if (!std::isfinite(codes.values(k, j)))
+        throw ReadError(
+            fmt::format("{}: row {}, column {} is not finite; codes are finite", printable(a.codes, 200), j, k));
+  Vector<T> scale;
+  if (!a.scale.empty()) {
+    const Table<T> table = read_data<T>({a.scale, {}, {}, 0}, console);
+    const Index count = table.features() * table.samples();
+    if (count != codes.samples())
+      throw ReadError(
+          fmt::format("{}: holds {} numbers for {} samples", printable(a.scale, 200), count, codes.samples()));
+    scale.resize(static_cast<std::size_t>(count));
+    for (Index i = 0; i < count; ++i)
+      scale[static_cast<std::size_t>(i)] = table.features() == 1 ? table.values(0, i) : table.values(i, 0);
+  }
+  const Matrix<T> data = reconstruct<T>(file.model, codes.values, scale);
+  write_table<T>(a.output, data.view());
+  return kDone;
+}
+
+}  // namespace
+
+int run_encode(const ModelDataArguments& a) {
+  check_table_path("--output", a.output);
+  check_table_path("--weights-out", a.weights_out);
+  check_table_path("--scale-out", a.scale_out);
+  Console console(a.quiet, Progress::automatic);
+  const AnyModelFile any = load_model(a.model);
+  return std::visit([&](const auto& file) { return encode_with(a, file, console); }, any);
+}
+
+int run_score(const ModelDataArguments& a) {
+  check_table_path("--output", a.output);
+  check_table_path("--confidence", a.confidence);
+  Console console(a.quiet, Progress::automatic);
+  const AnyModelFile any = load_model(a.model);
+  return std::visit([&](const auto& file) { return score_with(a, file, console); }, any);
+}
+
+int run_reconstruct(const ReconstructArguments& a) {
+  check_table_path("--output", a.output);
+  Console console(a.quiet, Progress::automatic);
+  const AnyModelFile any = load_model(a.model);
+  return std::visit([&](const auto& file) { return reconstruct_with(a, file, console); }, any);
+}
+
+}  // namespace pacewise::cli

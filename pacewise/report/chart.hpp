@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "pacewise/model/fit.hpp"
+
+namespace pacewise {
+
+/// Inline SVG of a run, for Page::markup(): the objective over the iterations, and below it the pace (share of units
+/// selected, mean weight). Phases are bands; the objective's line is cut where lambda changes, since values of J at
+/// different lambda do not compare. Empty for an empty history.
+std::string convergence_chart(const std::vector<Record>& history);
+
+}  // namespace pacewise

@@ -1,0 +1,212 @@
+"""The steps of the fit, one function each. Rows are samples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from ._arrays import as_line, as_rows, optional_rows, sparse_parts, thread_number, weights_of
+
+MAX_ROUNDS = 500
+
+
+@overload
+def sparse_encode(X: Any, dictionary: ArrayLike, *, beta: float, return_certificate: Literal[False] = ..., **kw: Any) -> NDArray: ...
+@overload
+def sparse_encode(X: Any, dictionary: ArrayLike, *, beta: float, return_certificate: Literal[True], **kw: Any) -> tuple[NDArray, float]: ...
+
+
+def sparse_encode(
+    X,
+    dictionary,
+    *,
+    beta,
+    sample_weight=None,
+    feature_weight=None,
+    entry_weight=None,
+    laplacian=None,
+    alpha=0.0,
+    incidence=None,
+    consistency=None,
+    gamma=0.0,
+    init=None,
+    tol=1e-8,
+    return_certificate=False,
+    n_threads=None,
+):
+    """Codes S that minimise
+
+        sum w (X - S B)^2 + beta sum|S| + alpha tr(S' L S) + gamma |H - Q S'|_F^2.
+
+    There is no factor 1/2: ``beta`` is twice the ``alpha`` of :func:`sklearn.decomposition.sparse_encode` (and twice
+    the ``lambda1`` of SPAMS).
+
+    Parameters
+    ----------
+    X : (n, m) array or sparse matrix; NaN = missing
+    dictionary : (r, m) array, one atom per row
+    beta : float >= 0
+    sample_weight, feature_weight, entry_weight : (n,), (m,), (n, m) arrays >= 0; they multiply
+    laplacian : (n, n) symmetric positive semidefinite matrix, used with ``alpha`` > 0
+    incidence, consistency : (e, n) and (e, r), used with ``gamma`` > 0
+    init : (n, r) start; a good one saves time, the answer is the same
+    tol : bound on the certificate
+    return_certificate : also return max dist(-gradient, beta d|s|) / max |2 B'(w X)|, 0 at the optimum
+
+    Returns
+    -------
+    (n, r) codes, or (codes, certificate)
+    """
+    X = as_rows("X", X)
+    B = as_rows("dictionary", dictionary, X.dtype)
+    codes, certificate, _, _ = _core.sparse_encode(
+        X,
+        B,
+        float(beta),
+        **weights_of(X, sample_weight, feature_weight, entry_weight),
+        laplacian=sparse_parts("laplacian", laplacian),
+        alpha=float(alpha),
+        incidence=sparse_parts("incidence", incidence),
+        consistency=None if consistency is None else as_rows("consistency", consistency, X.dtype),
+        gamma=float(gamma),
+        init=optional_rows("init", init, X.dtype, (X.shape[0], B.shape[0])),
+        tol=float(tol),
+        max_rounds=MAX_ROUNDS,
+        threads=thread_number(n_threads),
+    )
+    return (codes, certificate) if return_certificate else codes
+
+
+@overload
+def update_dictionary(X: Any, codes: ArrayLike, *, return_certificate: Literal[False] = ..., **kw: Any) -> NDArray: ...
+@overload
+def update_dictionary(X: Any, codes: ArrayLike, *, return_certificate: Literal[True], **kw: Any) -> tuple[NDArray, float]: ...
+
+
+def update_dictionary(
+    X,
+    codes,
+    *,
+    dictionary=None,
+    sample_weight=None,
+    feature_weight=None,
+    entry_weight=None,
+    tol=1e-8,
+    return_certificate=False,
+    n_threads=None,
+):
+    """Dictionary B that minimises  sum w (X - S B)^2  with every atom (row) of norm <= 1.
+
+    Parameters
+    ----------
+    X : (n, m) array or sparse matrix; NaN = missing
+    codes : (n, r) array
+    dictionary : (r, m) start; atoms that no sample uses stay as they are (zero without a start)
+    sample_weight, feature_weight, entry_weight : (n,), (m,), (n, m) arrays >= 0; they multiply
+    tol : bound on the certificate, max_k |b_k - P(b_k - G_k / c_k)|
+
+    Returns
+    -------
+    (r, m) dictionary, or (dictionary, certificate)
+    """
+    X = as_rows("X", X)
+    S = as_rows("codes", codes, X.dtype)
+    B, certificate, _, _ = _core.update_dictionary(
+        X,
+        S,
+        dictionary=optional_rows("dictionary", dictionary, X.dtype, (S.shape[1], X.shape[1])),
+        **weights_of(X, sample_weight, feature_weight, entry_weight),
+        tol=float(tol),
+        max_rounds=MAX_ROUNDS,
+        threads=thread_number(n_threads),
+    )
+    return (B, certificate) if return_certificate else B
+
+
+def update_consistency(incidence: Any, codes: ArrayLike, *, eta: float, n_threads: int | None = None) -> NDArray:
+    """Map Q (e, r) that minimises  |H - Q S'|_F^2 + eta |Q|_F^2,  in closed form.
+
+    Parameters
+    ----------
+    incidence : (e, n) matrix H, sparse or dense
+    codes : (n, r) array S
+    eta : float > 0
+    """
+    S = as_rows("codes", codes)
+    return _core.update_consistency(sparse_parts("incidence", incidence), S, float(eta), thread_number(n_threads))[0]
+
+
+def pace_weights(loss: ArrayLike, lam: float, *, regularizer: str = "linear", **params: float) -> NDArray:
+    """Self-paced weights: the v in [0, 1] that minimise  v loss + F(v; lam),  one per loss.
+
+    Parameters
+    ----------
+    loss : array of any shape, >= 0
+    lam : float > 0, the age; infinity gives weight 1 to all
+    regularizer : hard, linear, polynomial (``power``), logarithmic (``scale``), mixture (``ratio``) or welsch
+
+    Returns
+    -------
+    array of the shape of ``loss``
+    """
+    loss = np.asarray(loss)
+    dtype = np.float32 if loss.dtype == np.float32 else np.float64
+    flat = np.ascontiguousarray(loss, dtype=dtype).reshape(-1)
+    if flat.size and not flat.min() >= 0:  # also false for NaN
+        raise _core.Error(f"loss has an entry {flat.min()}: must be >= 0")
+    return _core.pace_weights(flat, float(lam), regularizer, params).reshape(loss.shape)
+
+
+def objective(
+    X: Any,
+    dictionary: ArrayLike,
+    codes: ArrayLike,
+    *,
+    beta: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+    feature_weight: ArrayLike | None = None,
+    entry_weight: ArrayLike | None = None,
+    level: str = "none",
+    pace_weights: ArrayLike | None = None,
+    lam: float = math.inf,
+    regularizer: str = "linear",
+    regularizer_params: dict[str, float] | None = None,
+    laplacian: Any = None,
+    alpha: float = 0.0,
+    incidence: Any = None,
+    consistency: ArrayLike | None = None,
+    gamma: float = 0.0,
+    eta: float = 0.0,
+    n_threads: int | None = None,
+) -> dict[str, float]:
+    """The objective and its parts: ``fit``, ``pace``, ``sparsity``, ``manifold``, ``consistency`` and their ``total``.
+
+    Shapes as in :func:`sparse_encode`. ``pace_weights`` holds v at ``level`` "sample" (n,), "feature" (m,) or "element"
+    (n, m); left out, the v that minimises the objective at ``lam`` is used. X is taken as it is: normalise it first
+    to compare with a fit that did.
+    """
+    X = as_rows("X", X)
+    v = None if pace_weights is None else as_line("pace_weights", np.asarray(pace_weights).reshape(-1), X.dtype)
+    return _core.objective(
+        X,
+        as_rows("dictionary", dictionary, X.dtype),
+        as_rows("codes", codes, X.dtype),
+        float(beta),
+        **weights_of(X, sample_weight, feature_weight, entry_weight),
+        level=level,
+        pace_weights=v,
+        lam=float(lam),
+        regularizer=regularizer,
+        params=dict(regularizer_params or {}),
+        laplacian=sparse_parts("laplacian", laplacian),
+        alpha=float(alpha),
+        incidence=sparse_parts("incidence", incidence),
+        consistency=None if consistency is None else as_rows("consistency", consistency, X.dtype),
+        gamma=float(gamma),
+        eta=float(eta),
+        threads=thread_number(n_threads),
+    )

@@ -1,0 +1,107 @@
+"""Pictures of a fit: matplotlib axes in, axes out. Without ``ax`` a new figure is made."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from ._steps import pace_weights
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return plt.subplots()[1] if ax is None else ax
+
+
+def _image_shape(m: int, shape: tuple[int, int] | None) -> tuple[int, int]:
+    """The given shape, or the nearest to a square that holds m."""
+    if shape is not None:
+        if len(shape) != 2 or shape[0] * shape[1] != m:
+            raise ValueError(f"shape = {shape}: must be two numbers with the product {m}, the number of features")
+        return tuple(shape)
+    height = next(h for h in range(math.isqrt(m), 0, -1) if m % h == 0)
+    return height, m // height
+
+
+def atoms(model: Any, shape: tuple[int, int] | None = None, n: int = 64, ax: Axes | None = None) -> Axes:
+    """The first n atoms as one mosaic of images, each scaled to its largest entry.
+
+    model : a fitted coder, or a dictionary (r, m)
+    shape : of one atom, e.g. (28, 28)
+    """
+    components = np.asarray(getattr(model, "components_", model))[:n]
+    h, w = _image_shape(components.shape[1], shape)
+    columns = math.ceil(math.sqrt(len(components)))
+    rows = math.ceil(len(components) / columns)
+    mosaic = np.full((rows * (h + 1) - 1, columns * (w + 1) - 1), np.nan)
+    for k, atom in enumerate(components):
+        i, j = divmod(k, columns)
+        top = np.abs(atom).max()
+        mosaic[i * (h + 1) : i * (h + 1) + h, j * (w + 1) : j * (w + 1) + w] = atom.reshape(h, w) / (top if top > 0 else 1)
+    ax = _axes(ax)
+    ax.imshow(mosaic, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
+    ax.set_axis_off()
+    ax.set_title(f"{len(components)} atoms")
+    return ax
+
+
+def weights(model: Any, sample: int | None = None, shape: tuple[int, int] | None = None, ax: Axes | None = None) -> Axes:
+    """Self-paced weights: their histogram, or those of one sample's entries as an image (level "element").
+
+    model : a fitted coder, or an array of weights
+    """
+    values = np.asarray(getattr(model, "weights_", model), dtype=float)
+    if values.ndim == 0:
+        raise ValueError("weights_ is None: at level 'none' there are no self-paced weights")
+    ax = _axes(ax)
+    if sample is not None:
+        if values.ndim != 2:
+            raise ValueError(f"sample = {sample}: only level 'element' has weights for the entries of a sample")
+        ax.imshow(values[sample].reshape(_image_shape(values.shape[1], shape)), cmap="gray", vmin=0, vmax=1)
+        ax.set_axis_off()
+        ax.set_title(f"weights of sample {sample}")
+        return ax
+    ax.hist(values.reshape(-1), bins=50, range=(0, 1))
+    ax.set_xlabel("self-paced weight")
+    ax.set_ylabel("units")
+    ax.set_yscale("log")
+    return ax
+
+
+def convergence(model: Any, ax: Axes | None = None) -> Axes:
+    """Objective per iteration, by phase. Across a change of lambda, values are not comparable: each phase is a line.
+
+    model : a fitted coder, or its ``history_``
+    """
+    history = getattr(model, "history_", model)
+    iteration, value, phase = (np.asarray(history[key]) for key in ("iteration", "objective", "phase"))
+    ax = _axes(ax)
+    for name in dict.fromkeys(phase):
+        inside = phase == name
+        ax.plot(iteration[inside], value[inside], "o-", markersize=3, label=str(name))
+    ax.set_xlabel("iteration")
+    ax.set_ylabel("objective")
+    ax.legend()
+    return ax
+
+
+def pace(
+    regularizers: Sequence[str] = ("hard", "linear", "polynomial", "logarithmic", "mixture", "welsch"),
+    lam: float = 1.0,
+    loss: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Weight against loss for one or several regularizers at the same lambda."""
+    names = [regularizers] if isinstance(regularizers, str) else regularizers
+    losses = np.linspace(0, 1.5 * lam, 301) if loss is None else np.asarray(loss, dtype=float)
+    ax = _axes(ax)
+    for name in names:
+        ax.plot(losses, pace_weights(losses, lam, regularizer=name), label=name)
+    ax.set_xlabel("loss")
+    ax.set_ylabel("weight")
+    ax.legend()
+    return ax

@@ -1,0 +1,107 @@
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pacewise/algebra/sparse.hpp"
+#include "pacewise/data/problem.hpp"
+
+namespace pacewise::python {
+
+namespace nb = nanobind;
+
+// In NumPy a row is a sample. A C-contiguous (n, m) array is, byte for byte, the library's column-major m x n matrix:
+// views go in and results come out without a copy.
+template <class T>
+using Rows = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Line = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using MaybeRows = std::optional<Rows<T>>;
+template <class T>
+using MaybeLine = std::optional<Line<T>>;
+
+template <class T>
+MatrixView<const T> view(const Rows<T>& a) {
+  return {a.data(), static_cast<Index>(a.shape(1)), static_cast<Index>(a.shape(0))};
+}
+
+template <class T>
+Matrix<T> copy(const Rows<T>& a) {
+  Matrix<T> out(static_cast<Index>(a.shape(1)), static_cast<Index>(a.shape(0)));
+  std::copy_n(a.data(), a.size(), out.data());
+  return out;
+}
+
+/// An (e, r) array as the library's e x r matrix: here rows are rows, so the numbers change places.
+template <class T>
+Matrix<T> copy_transposed(const Rows<T>& a) {
+  Matrix<T> out(static_cast<Index>(a.shape(0)), static_cast<Index>(a.shape(1)));
+  for (Index i = 0; i < out.rows(); ++i)
+    for (Index j = 0; j < out.cols(); ++j) out(i, j) = a.data()[i * out.cols() + j];
+  return out;
+}
+
+template <class T>
+Vector<T> copy(const Line<T>& a) {
+  return Vector<T>(a.data(), a.data() + a.size());
+}
+
+/// NumPy array over the numbers of `owner`, which lives as long as the array does.
+template <class T, class Owner>
+nb::object array_over(T* data, std::initializer_list<std::size_t> shape, Owner owner,
+                      std::initializer_list<std::int64_t> strides = {}) {
+  auto held = std::make_unique<Owner>(std::move(owner));
+  nb::capsule capsule(held.get(), [](void* p) noexcept { delete static_cast<Owner*>(p); });
+  held.release();  // NOLINT(bugprone-unused-return-value): the capsule owns it now
+  static T nothing{};
+  return nb::cast(nb::ndarray<nb::numpy, T>(data != nullptr ? data : &nothing, shape, capsule, strides));
+}
+
+/// m x n -> (n, m)
+template <class T>
+nb::object to_rows(Matrix<T> a) {
+  T* data = a.data();
+  const auto rows = static_cast<std::size_t>(a.rows()), cols = static_cast<std::size_t>(a.cols());
+  return array_over(data, {cols, rows}, std::move(a));
+}
+
+/// e x r -> (e, r), in Fortran order
+template <class T>
+nb::object to_rows_transposed(Matrix<T> a) {
+  T* data = a.data();
+  const auto rows = a.rows(), cols = a.cols();
+  return array_over(data, {static_cast<std::size_t>(rows), static_cast<std::size_t>(cols)}, std::move(a),
+                    {1, std::max<Index>(rows, 1)});
+}
+
+template <class Container>
+nb::object to_line(Container a) {
+  auto* data = a.data();
+  const std::size_t size = a.size();
+  return array_over(data, {size}, std::move(a));
+}
+
+/// (rows, cols, indptr, indices, data) of a scipy CSC matrix
+using SparseParts = nb::tuple;
+Sparse to_sparse(const SparseParts& parts);
+nb::object from_sparse(Sparse a);  // None where it is empty
+
+template <class T>
+Weights<T> to_weights(const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry) {
+  Weights<T> out;
+  if (sample) out.sample = copy(*sample);
+  if (feature) out.feature = copy(*feature);
+  if (entry) out.entry = copy(*entry);
+  return out;
+}
+
+}  // namespace pacewise::python

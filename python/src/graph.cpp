@@ -1,0 +1,55 @@
+#include "pacewise/graph/graph.hpp"
+
+#include "bindings.hpp"
+#include "options.hpp"
+#include "running.hpp"
+
+namespace pacewise::python {
+namespace {
+
+using namespace nb::literals;
+
+template <class T>
+nb::tuple build(const Rows<T>& X, const std::string& kind, Index k, const std::string& space, const std::string& weight,
+                bool normalized, double heat_width, std::uint64_t seed, int threads) {
+  GraphOptions options;
+  options.kind = parse_graph(kind);
+  options.k = k;
+  options.space = parse_space(space);
+  options.weight = parse_edge_weight(weight);
+  options.normalized = normalized;
+  options.heat_width = heat_width;
+  options.seed = seed;
+  Graph graph;
+  run(threads, [&](const Control& control) { graph = build_graph<T>(view(X), options, control); });
+  nb::list notes;
+  for (const auto& note : graph.notes) notes.append(note);
+  return nb::make_tuple(from_sparse(std::move(graph.incidence)), from_sparse(std::move(graph.laplacian)), notes);
+}
+
+template <class T>
+nb::tuple neighbours(const Rows<T>& X, Index k, int threads) {
+  Neighbours found;
+  run(threads, [&](const Control& control) { found = nearest<T>(view(X), k, control); });
+  const auto n = static_cast<std::size_t>(found.n), kk = static_cast<std::size_t>(found.k);
+  auto* distance = found.squared_distance.data();
+  auto* index = found.index.data();
+  return nb::make_tuple(array_over(distance, {n, kk}, std::move(found.squared_distance)),
+                        array_over(index, {n, kk}, std::move(found.index)));
+}
+
+template <class T>
+void bind(nb::module_& m) {
+  m.def("build_graph", &build<T>, "X"_a, "kind"_a, "k"_a, "space"_a, "weight"_a, "normalized"_a, "heat_width"_a,
+        "seed"_a, "threads"_a);
+  m.def("nearest", &neighbours<T>, "X"_a, "k"_a, "threads"_a);
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+  bind<float>(m);
+  bind<double>(m);
+}
+
+}  // namespace pacewise::python

@@ -1,0 +1,16 @@
+#pragma once
+#include "arrays.hpp"
+#include "pacewise/model/encode.hpp"
+
+namespace pacewise::python {
+
+/// Python names on one side, Options on the other. Unknown names are Errors; None stands for the preset's value.
+Options to_options(const nb::dict& given);
+nb::dict from_options(const Options& options);
+
+Regularizer to_regularizer(const std::string& name, const nb::dict& parameters);
+GraphKind parse_graph(const std::string& text);
+EdgeWeight parse_edge_weight(const std::string& text);
+Normalize parse_normalize(const std::string& text);
+
+}  // namespace pacewise::python

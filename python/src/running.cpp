@@ -1,0 +1,102 @@
+#include "running.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace nb = nanobind;
+
+namespace pacewise::python {
+namespace {
+
+constexpr std::chrono::milliseconds kSignalInterval{50};
+
+class SharedDesk final : public Desk {
+ public:
+  bool ask(const std::function<bool()>& question) override {
+    std::unique_lock lock(mutex_);
+    question_ = &question;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return question_ == nullptr; });
+    return answer_;
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+  /// Without the GIL: waits for a question, the end, or the time to look for signals. True at the end.
+  bool wait(const std::function<bool()>*& question) {
+    const nb::gil_scoped_release released;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kSignalInterval, [&] { return question_ != nullptr || closed_; });
+    question = question_;
+    return closed_;
+  }
+
+  void answer(bool value) {
+    const std::lock_guard lock(mutex_);
+    answer_ = value;
+    question_ = nullptr;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<bool()>* question_ = nullptr;
+  bool answer_ = false, closed_ = false;
+};
+
+/// Calls `body`; true where it went well, else `failure` is set.
+template <class Body>
+bool kept(std::exception_ptr& failure, Body&& body) {
+  try {
+    body();
+    return true;
+  } catch (...) {
+    failure = std::current_exception();
+    return false;
+  }
+}
+
+}  // namespace
+
+void run(int threads, const std::function<void(const Control&, Desk&)>& work) {
+  std::atomic<bool> cancel{false};
+  Control control;
+  control.threads = threads;
+  control.threads = thread_count(control);
+  control.cancel = &cancel;
+
+  SharedDesk desk;
+  std::exception_ptr failure, python_failure;
+  std::thread worker([&] {
+    kept(failure, [&] { work(control, desk); });
+    desk.close();
+  });
+  for (;;) {
+    const std::function<bool()>* question = nullptr;
+    const bool over = desk.wait(question);
+    if (question != nullptr) {
+      bool answer = false;
+      if (!python_failure && !kept(python_failure, [&] { answer = (*question)(); })) cancel = true;
+      desk.answer(answer);
+    }
+    if (over) break;
+    if (!python_failure && PyErr_CheckSignals() != 0) {
+      kept(python_failure, [] { throw nb::python_error(); });
+      cancel = true;
+    }
+  }
+  worker.join();
+  if (python_failure) std::rethrow_exception(python_failure);
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace pacewise::python

@@ -1,0 +1,245 @@
+"""Every kind of bad input: its exit status, and one line on stderr that says what is wrong."""
+import os
+import struct
+import unittest
+
+from harness import Case, csv_text, gzip, idx_bytes, mtx_text, npy_bytes, planted, with_header
+
+FIT = ("fit", "{data}", "-o", "out.pw", "--atoms", "4", "--max-iter", "3")
+NAN, INF = float("nan"), float("inf")
+ROWS, LABELS = planted()
+SMALL = [row[:4] for row in ROWS[:6]]
+GRAPH = [[0.0 if i == j else 1.0 for j in range(48)] for i in range(48)]
+
+
+def graph_with(change):
+    rows = [list(row) for row in GRAPH]
+    change(rows)
+    return mtx_text(rows)
+
+
+# name of the data file, its content, status, pattern of the message
+DATA = [
+    ("empty.npy", b"", 3, r"empty"),
+    ("empty.csv", b"", 3, r"empty"),
+    ("truncated.npy", npy_bytes(ROWS)[:-100], 3, r"truncated\.npy"),
+    ("header_only.npy", npy_bytes(ROWS)[:40], 3, r"header_only"),
+    ("magic_only.npy", b"\x93NUMPY", 3, r"magic_only"),
+    ("object.npy", npy_bytes(ROWS).replace(b"<f8", b"|O8"), 3, r"object\.npy"),
+    ("text.npy", npy_bytes(ROWS).replace(b"'<f8'", b"'<U2'"), 3, r"text\.npy"),
+    ("claims.npy", npy_bytes(ROWS).replace(b"(48, 16)", b"(99, 99)"), 3, r"claims"),
+    ("huge.npy", npy_bytes(ROWS).replace(b"(48, 16), }        ", b"(4000000000, 40000),"), 3, r"huge"),
+    ("ragged.csv", "1,2,3\n4,5\n6,7,8\n", 3, r"ragged\.csv.*(line|row) 2"),
+    ("words.csv", "1,2\n3,4\nfive,6\n7,8\n", 3, r"words\.csv.*five"),
+    ("only_header.csv", "a,b,c\n", 3, r"only_header"),
+    ("blank_lines.csv", "\n\n\n", 3, r"blank_lines"),
+    ("infinite.csv", "1,2\n3,inf\n5,6\n", 3, r"inf"),
+    ("infinite.npy", npy_bytes([[1.0, 2.0], [INF, 3.0]]), 3, r"inf"),
+    ("all_nan.npy", npy_bytes([[NAN, NAN], [NAN, NAN]]), 3, r"observed|NaN|missing"),
+    ("utf16.csv", "1,2\n3,4\n".encode("utf-16"), 3, r"UTF-16"),
+    ("a.pdf", b"%PDF-1.7 something", 3, r"PDF"),
+    ("a.xz", b"\xfd7zXZ\x00abcdefgh", 3, r"xz"),
+    ("a.bz2", b"BZh91AY&SY", 3, r"bzip2"),
+    ("a.zst", b"\x28\xb5\x2f\xfd\x00\x00\x00", 3, r"zstd"),
+    ("a.parquet", b"PAR1\x15\x04", 3, r"Parquet"),
+    ("a.pickle", b"\x80\x04\x95\x00\x00", 3, r"pickle"),
+    ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", 3, r"Excel"),
+    ("noise.bin", bytes(range(1, 256)), 3, r"noise\.bin.*format"),
+    ("cut.npz", b"PK\x03\x04\x14\x00", 3, r"cut\.npz"),
+    ("cut.csv.gz", gzip.compress(csv_text(ROWS).encode())[:-20], 3, r"cut\.csv\.gz"),
+    ("cut.idx", idx_bytes([[1] * 16] * 8, 4)[:-9], 3, r"cut\.idx"),
+    ("no_size.mtx", "%%MatrixMarket matrix coordinate real general\n", 3, r"no_size"),
+    ("outside.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1.0\n", 3, r"outside"),
+    ("short.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1.0\n", 3, r"short"),
+    ("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1.0 2.0\n", 3, r"complex"),
+    ("zero_rows.mtx", "%%MatrixMarket matrix coordinate real general\n0 4 0\n", 3, r"zero_rows"),
+]
+
+# name, extra files, arguments, status, pattern
+CALLS = [
+    ("missing file", {}, ("fit", "nothing.npy", "-o", "out.pw"), 3, r"nothing\.npy"),
+    ("folder without images", {}, ("fit", ".", "-o", "out.pw"), 3, r"image"),
+    ("no command", {}, (), 2, r"no command"),
+    ("misspelt command", {}, ("fti", "data.npy"), 2, r"did you mean fit\?"),
+    ("unknown command", {}, ("xyzzy",), 2, r"no command xyzzy"),
+    ("misspelt option", {}, (*FIT, "--regulariser", "hard"), 2, r"did you mean --regularizer\?"),
+    ("swapped letters", {}, (*FIT, "--laebls", "x"), 2, r"did you mean --labels\?"),
+    ("no output", {}, ("fit", "data.npy"), 2, r"output"),
+    ("no data", {}, ("fit", "-o", "out.pw"), 2, r"DATA"),
+    ("twice", {}, (*FIT, "--alpha", "1", "--alpha", "2"), 2, r"alpha"),
+    ("option without value", {}, (*FIT, "--alpha"), 2, r"alpha"),
+    ("atoms 0", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "0"), 2, r"atoms = 0"),
+    ("atoms negative", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "-3"), 2, r"atoms = -3"),
+    ("atoms a word", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "many"), 2, r"many"),
+    ("atoms a fraction", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "1.5"), 2, r"1\.5"),
+    ("beta negative", {}, (*FIT, "--beta", "-1"), 2, r"beta = -1"),
+    ("beta and beta-ratio", {}, (*FIT, "--beta", "1", "--beta-ratio", "0.1"), 2, r"--beta"),
+    ("beta-ratio 2", {}, (*FIT, "--beta-ratio", "2"), 2, r"beta_ratio = 2"),
+    ("alpha negative", {}, (*FIT, "--alpha", "-1"), 2, r"alpha = -1"),
+    ("alpha nan", {}, (*FIT, "--alpha", "nan"), 2, r"alpha = -?nan"),
+    ("gamma negative", {}, (*FIT, "--gamma", "-1"), 2, r"gamma = -1"),
+    ("eta 0", {}, (*FIT, "--eta", "0"), 2, r"eta = 0"),
+    ("level", {}, (*FIT, "--level", "pixel"), 2, r"level = pixel"),
+    ("regularizer", {}, (*FIT, "--regularizer", "soft"), 2, r"regularizer = soft"),
+    ("pace", {}, (*FIT, "--pace", "fast"), 2, r"pace = fast"),
+    ("mu 1", {}, (*FIT, "--mu", "1"), 2, r"mu = 1"),
+    ("select 0", {}, (*FIT, "--select", "0"), 2, r"select = 0"),
+    ("final 2", {}, (*FIT, "--final", "2"), 2, r"final = 2"),
+    ("final below select", {}, (*FIT, "--final", "0.2"), 2, r"final = 0\.2"),
+    ("polish negative", {}, (*FIT, "--polish", "-1"), 2, r"polish = -1"),
+    ("power of another", {}, (*FIT, "--power", "3"), 2, r"--power.*polynomial"),
+    ("power 1", {}, (*FIT, "--regularizer", "polynomial", "--power", "1"), 2, r"power = 1"),
+    ("k 0", {}, (*FIT, "--k", "0"), 2, r"k = 0"),
+    ("graph space", {}, (*FIT, "--graph-space", "pca:x"), 2, r"pca:x"),
+    ("edge weight", {}, (*FIT, "--edge-weight", "thick"), 2, r"edge-weight = thick"),
+    ("normalize", {}, (*FIT, "--normalize", "max"), 2, r"normalize = max"),
+    ("precision", {}, (*FIT, "--precision", "half"), 2, r"precision = half"),
+    ("max-iter 0", {}, ("fit", "data.npy", "-o", "out.pw", "--max-iter", "0"), 2, r"max_iter = 0"),
+    ("tol negative", {}, (*FIT, "--tol", "-1"), 2, r"tol = -1"),
+    ("max-seconds 0", {}, (*FIT, "--max-seconds", "0"), 2, r"max-seconds"),
+    ("every 0", {}, (*FIT, "--every", "0"), 2, r"every"),
+    ("threads negative", {}, (*FIT, "--threads", "-1"), 2, r"threads"),
+    ("seed negative", {}, (*FIT, "--seed", "-1"), 2, r"seed"),
+    ("progress", {}, (*FIT, "--progress", "loud"), 2, r"progress = loud"),
+    ("codes ending", {}, (*FIT, "--codes", "codes.xyz"), 2, r"--codes = codes\.xyz"),
+    ("weights-out at level none", {}, (*FIT, "--level", "none", "--weights-out", "w.npy"), 2, r"--weights-out"),
+    ("output in no folder", {}, ("fit", "data.npy", "-o", "none/out.pw"), 4, r"none/out\.pw"),
+    ("output is a folder", {}, ("fit", "data.npy", "-o", "."), 4, r"\."),
+    ("json in no folder", {}, (*FIT, "--json", "none/a.json"), 4, r"none/a\.json"),
+    ("full disk", {}, ("fit", "data.npy", "-o", "/dev/full", "--atoms", "4", "--quiet"), 4, r"/dev/full"),
+    ("labels of another n", {"l.csv": "1\n2\n3\n"}, (*FIT, "--labels", "l.csv"), 3, r"3 labels for 48"),
+    ("labels missing", {}, (*FIT, "--labels", "l.csv"), 3, r"l\.csv"),
+    ("label column missing", {"d.csv": "a,b\n1,2\n3,4\n"},
+     ("fit", "d.csv", "-o", "out.pw", "--label-column", "class"), 3, r"class"),
+    ("variable of a npy", {}, (*FIT, "--variable", "X"), 3, r"variable"),
+    ("weights of another size", {"w.csv": "1\n2\n3\n"}, (*FIT, "--weights", "w.csv"), 3, r"w\.csv.*48.*16"),
+    ("weights negative", {"w.csv": "-1\n" * 48}, (*FIT, "--weights", "w.csv"), 3, r"weight"),
+    ("weights NaN", {"w.csv": "nan\n" * 48}, (*FIT, "--weights", "w.csv"), 3, r"weight"),
+    ("weights all 0", {"w.csv": "0\n" * 48}, (*FIT, "--weights", "w.csv"), 3, r"observed|weight"),
+    ("graph of another n", {"g.mtx": mtx_text([[0, 1], [1, 0]])}, (*FIT, "--graph", "g.mtx"), 3, r"g\.mtx.*48"),
+    ("graph not symmetric", {"g.mtx": graph_with(lambda g: g[0].__setitem__(1, 5.0))},
+     (*FIT, "--graph", "g.mtx"), 3, r"g\.mtx.*symmetric"),
+    ("graph of both signs", {"g.mtx": graph_with(lambda g: (g[0].__setitem__(1, -1.0), g[1].__setitem__(0, -1.0)))},
+     (*FIT, "--graph", "g.mtx"), 3, r"both signs"),
+    ("Laplacian indefinite", {"g.mtx": mtx_text([[-x for x in row] for row in GRAPH])},
+     (*FIT, "--graph", "g.mtx"), 3, r"definite|diagonal|laplacian|Laplacian"),
+    ("graph file missing", {}, (*FIT, "--graph", "hypergraf"), 3, r"hypergraf"),
+    ("graph file and gamma", {"g.mtx": mtx_text(GRAPH)}, (*FIT, "--graph", "g.mtx", "--gamma", "1"), 2, r"--gamma"),
+    ("coordinates of another n", {"p.csv": "1,2\n3,4\n"}, (*FIT, "--graph-space", "p.csv"), 3, r"p\.csv.*48"),
+    ("resume from nothing", {}, (*FIT[:4], "--resume", "c.pw"), 3, r"c\.pw"),
+    ("resume from data", {}, (*FIT[:4], "--resume", "data.npy"), 3, r"no Pacewise model"),
+    ("resume with other options", {}, (*FIT[:4], "--resume", "model.pw", "--alpha", "1"), 2, r"--alpha.*--resume"),
+    ("resume with other data", {"other.npy": npy_bytes(planted(seed=2)[0])},
+     ("fit", "other.npy", "-o", "out.pw", "--resume", "model.pw"), 3, r"other data"),
+    ("encode other features", {"s.npy": npy_bytes(SMALL)},
+     ("encode", "model.pw", "s.npy", "-o", "c.npy"), 3, r"4 features, the model 16"),
+    ("encode ending", {}, ("encode", "model.pw", "data.npy", "-o", "c.txt"), 2, r"c\.txt"),
+    ("encode infinite", {"s.npy": npy_bytes([[INF] * 16])}, ("encode", "model.pw", "s.npy", "-o", "c.npy"), 3, r"inf"),
+    ("score without a model", {}, ("score", "data.npy", "data.npy"), 3, r"no Pacewise model"),
+    ("score into nowhere", {}, ("score", "model.pw", "data.npy", "-o", "none/s.csv"), 4, r"none/s\.csv"),
+    ("score to a full disk", {}, ("score", "model.pw", "data.npy", "--confidence", "none/c.npy"), 4, r"none/c\.npy"),
+    ("reconstruct other atoms", {}, ("reconstruct", "model.pw", "data.npy", "-o", "r.npy"), 3, r"16 columns.* 4 atoms"),
+    ("reconstruct NaN", {"c.npy": npy_bytes([[NAN] * 4])}, ("reconstruct", "model.pw", "c.npy", "-o", "r.npy"), 3, r"finite"),
+    ("reconstruct scale", {"c.npy": npy_bytes([[1.0] * 4]), "s.csv": "1\n2\n"},
+     ("reconstruct", "model.pw", "c.npy", "-o", "r.npy", "--scale", "s.csv"), 3, r"2 numbers for 1"),
+    ("verify other shape", {"s.npy": npy_bytes(SMALL)}, ("verify", "model.pw", "s.npy"), 3, r"6 x 4.*48 x 16"),
+    ("verify with weights", {"w.csv": "1\n" * 48}, ("verify", "model.pw", "data.npy", "--weights", "w.csv"), 2, r"without"),
+    ("clusters 0", {}, ("cluster", "data.npy", "--clusters", "0"), 2, r"clusters = 0"),
+    ("clusters above n", {}, ("cluster", "data.npy", "--clusters", "49"), 3, r"49"),
+    ("clusters missing", {}, ("cluster", "data.npy"), 2, r"clusters"),
+    ("runs 0", {}, ("cluster", "data.npy", "--clusters", "3", "--runs", "0"), 2, r"runs = 0"),
+    ("init", {}, ("cluster", "data.npy", "--clusters", "3", "--init", "best"), 2, r"init = best"),
+    ("cluster NaN", {"s.npy": npy_bytes([[NAN, 1.0], [2.0, 3.0]])}, ("cluster", "s.npy", "--clusters", "1"), 3, r"NaN|nan|finite"),
+    ("k >= n", {"s.npy": npy_bytes(SMALL)}, ("graph", "s.npy", "-o", "l.mtx", "--k", "6"), 3, r"k = 6"),
+    ("graph ending", {}, ("graph", "data.npy", "-o", "l.npy"), 2, r"\.mtx"),
+    ("incidence of knn", {}, ("graph", "data.npy", "-o", "l.mtx", "--graph", "knn", "--incidence", "h.mtx"), 2, r"incidence"),
+    ("evaluate lengths", {"a.csv": "1\n2\n"}, ("evaluate", "labels.npy", "a.csv"), 3, r"2 labels for 48"),
+    ("evaluate missing label", {"a.csv": "1\nnan\n2\n"}, ("evaluate", "a.csv", "a.csv"), 3, r"a\.csv"),
+    ("info of data", {}, ("info", "data.npy"), 3, r"no Pacewise model"),
+    ("info of nothing", {}, ("info", "nothing.pw"), 3, r"nothing\.pw"),
+    ("generate", {}, ("generate", "tcsh"), 2, r"tcsh"),
+    ("demo per-class", {}, ("demo", "--per-class", "1"), 2, r"per-class"),
+]
+
+
+class BadInput(Case):
+    def setUp(self):
+        super().setUp()
+        self.call(*FIT[:1], "data.npy", *FIT[2:], "--quiet", status=1)
+        os.rename(self.folder / "out.pw", self.folder / "model.pw")
+
+    def check(self, arguments, status, pattern):
+        (self.folder / "out.pw").unlink(missing_ok=True)
+        out, err = self.call(*arguments, status=status)
+        last = err.strip().splitlines()[-1]
+        self.assertTrue(last.startswith("pacewise: "), err)
+        self.assertRegex(last, pattern)
+        self.assertEqual(err.count("pacewise: "), 1, err)
+        self.assertFalse((self.folder / "out.pw").exists())
+        self.assertEqual([p.name for p in self.folder.iterdir() if p.name.endswith(".tmp")], [])
+
+    def test_data_files(self):
+        for name, content, status, pattern in DATA:
+            with self.subTest(name):
+                self.write(name, content)
+                self.check([a.format(data=name) for a in FIT], status, pattern)
+
+    def test_calls(self):
+        for name, files, arguments, status, pattern in CALLS:
+            with self.subTest(name):
+                for file, content in files.items():
+                    self.write(file, content)
+                self.check([a.format(data="data.npy") for a in arguments], status, pattern)
+                for file in files:
+                    os.remove(self.folder / file)
+
+    def test_there_are_enough(self):
+        self.assertGreaterEqual(len(DATA) + len(CALLS), 60)
+
+    def test_damaged_models(self):
+        good = (self.folder / "model.pw").read_bytes()
+        cases = [(good[:n], r"cut short|damaged|no Pacewise model") for n in (0, 5, 20, 40, len(good) // 2, len(good) - 1)]
+        cases += [(good + b"x", r"cut short or damaged")]
+        cases += [(good[:8] + struct.pack("<I", 2) + good[12:], r"format version 2.*newer Pacewise")]
+        for at in list(range(12, 64)) + list(range(64, len(good), 499)):
+            flipped = bytearray(good)
+            flipped[at] ^= 1 << at % 8
+            cases.append((bytes(flipped), r"damaged|cut short"))
+        for number, (content, pattern) in enumerate(cases):
+            with self.subTest(number):
+                self.write("bad.pw", content)
+                self.check(["info", "bad.pw"], 3, pattern)
+
+    def test_a_sound_checksum_over_nonsense(self):
+        changes = [lambda h: h.pop("options"), lambda h: h["arrays"].pop("dictionary"), lambda h: h.update(shape=[48]),
+                   lambda h: h["arrays"]["dictionary"].update(shape=[4, 10**6]), lambda h: h.update(arrays=[]),
+                   lambda h: h["arrays"]["dictionary"].update(shape=[-4, 16]), lambda h: h.update(shape=[48, 3]),
+                   lambda h: h["arrays"]["codes_atom"].update(offset=0), lambda h: h["state"].update(phase="late"),
+                   lambda h: h["arrays"]["dictionary"].update(dtype="<f4"), lambda h: h.update(precision=7)]
+        good = (self.folder / "model.pw").read_bytes()
+        for number, change in enumerate(changes):
+            with self.subTest(number):
+                self.write("bad.pw", good)
+                with_header(self.folder / "bad.pw", change)
+                if number < len(changes) - 1:
+                    self.check(["info", "bad.pw"], 3, r"bad\.pw")
+
+    def test_unwritable_stdout(self):
+        from harness import start
+        with open("/dev/full", "w") as full:
+            process = start(["info", "model.pw"], self.folder, stdout=full)
+            _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 4, err)
+        self.assertRegex(err, r"^pacewise: stdout: cannot write")
+
+    def test_missing_samples_are_no_error(self):
+        rows = [list(row) for row in ROWS]
+        rows[3] = [NAN] * 16
+        rows[5][2] = NAN
+        self.write("holes.npy", npy_bytes(rows))
+        self.call("fit", "holes.npy", "-o", "holes.pw", "--atoms", "4", "--tol", "1e-3", "--polish", "100")
+        self.call("verify", "holes.pw", "holes.npy")
+
+
+if __name__ == "__main__":
+    unittest.main()

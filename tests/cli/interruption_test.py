@@ -1,0 +1,128 @@
+"""Signals, kills and resumption: nothing is ever half written, and a resumed run ends with the same bits."""
+import os
+import random
+import signal
+import time
+import unittest
+
+from harness import Case, npy_bytes, planted, read_container, run, start
+
+ARRAYS = ("dictionary", "codes_start", "codes_atom", "codes_value", "consistency")
+SLOW = ("--tol", "0", "--polish", "60", "--step-tol", "1e-9")
+
+
+class Interruption(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("large.npy", npy_bytes(planted(240, 48, 5)[0]))
+
+    def same(self, first, second):
+        one, two = read_container(self.folder / first)[1], read_container(self.folder / second)[1]
+        for name in ARRAYS:
+            self.assertEqual(one(name), two(name), name)
+
+    def interrupt(self, number, seconds, *arguments):
+        """Sends the signal after the first iteration was shown, and a little later."""
+        process = start(arguments, self.folder)
+        for line in process.stderr:
+            if line.startswith("iteration"):
+                break
+        time.sleep(seconds)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        return process.returncode, err
+
+    def test_a_signal_leaves_a_checkpoint_that_resumes_to_the_same_bits(self):
+        for number, level, precision, seconds in ((signal.SIGINT, "element", "double", 0.1),
+                                                  (signal.SIGTERM, "sample", "single", 0.0),
+                                                  (signal.SIGINT, "feature", "double", 0.05)):
+            with self.subTest(level):
+                base = ("fit", "large.npy", "--atoms", "24", "--level", level, "--precision", precision, *SLOW)
+                self.call(*base, "-o", "whole.pw", "--quiet", status=1)
+                code, err = self.interrupt(number, seconds, *base, "-o", "cut.pw")
+                self.assertEqual(code, 130, err)
+                self.assertRegex(err.splitlines()[-1], r"^pacewise: interrupted after \d+ iterations; go on with: pacewise fit")
+                self.assertFalse((self.folder / "cut.pw").exists())
+                self.call("fit", "large.npy", "-o", "cut.pw", "--resume", "cut.pw.checkpoint", "--quiet", status=1)
+                self.same("whole.pw", "cut.pw")
+                os.remove(self.folder / "cut.pw")
+
+    def test_checkpoints_at_every_phase_resume_to_the_same_bits(self):
+        base = ("fit", "data.npy", "--atoms", "6", "--level", "element", "--tol", "1e-3", "--polish", "100")
+        self.call(*base, "-o", "whole.pw", "--codes", "whole.npy", "--quiet")
+        for last in (1, 4, 7, 12, 20, 27):
+            with self.subTest(last):
+                self.call(*base, "-o", "part.pw", "--max-iter", last, "--checkpoint", "c.pw", "--quiet", status=1)
+                self.call("fit", "data.npy", "-o", "on.pw", "--codes", "on.npy", "--resume", "c.pw", "--max-iter", "200", "--quiet")
+                self.same("whole.pw", "on.pw")
+                self.assertEqual((self.folder / "whole.npy").read_bytes(), (self.folder / "on.npy").read_bytes())
+
+    def test_periodic_checkpoints(self):
+        self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "6", "--max-iter", "9", "--checkpoint", "c.pw", "--every", "4",
+                  "--quiet", status=1)
+        out, _ = self.call("info", "c.pw")
+        self.assertRegex(out, r"kind +checkpoint")
+        self.assertRegex(out, r"iterations +9")
+        _, err = self.call("verify", "c.pw", "data.npy", status=3)
+        self.assertIn("is a checkpoint", err)
+
+    def test_a_second_signal_kills(self):
+        process = start(("fit", "large.npy", "-o", "m.pw", "--atoms", "40", "--max-iter", "100000", "--tol", "0",
+                         "--polish", "100000", "--quiet"), self.folder)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        for _ in range(200):
+            if process.poll() is not None:
+                break
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.002)
+        process.communicate(timeout=30)
+        self.assertIn(process.returncode, (130, -signal.SIGINT))
+
+    def test_interrupted_before_the_first_iteration(self):
+        header = None
+        for _ in range(20):
+            process = start(("fit", "large.npy", "-o", "m.pw", "--atoms", "40", "--tol", "0", "--checkpoint", "c.pw"), self.folder)
+            for line in process.stderr:
+                if "first codes" in line:
+                    break
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 130)
+            header, _ = read_container(self.folder / "c.pw") if b"dictionary" in (self.folder / "c.pw").read_bytes() else (None, None)
+            if header is None:
+                break
+        self.call("info", "c.pw")
+        code, _, err = run(("fit", "large.npy", "-o", "m.pw", "--resume", "c.pw", "--max-iter", "100", "--quiet"), self.folder)
+        self.assertIn(code, (0, 1), err)
+
+    def test_kill_at_any_moment_leaves_the_old_or_the_new_file(self):
+        tiny = ("fit", "data.npy", "-o", "m.pw", "--atoms", "4", "--plain-iter", "1", "--warm-iter", "1", "--pace-iter", "1",
+                "--polish", "1", "--threads", "1", "--quiet")
+        began = time.monotonic()
+        code, _, err = run(tiny, self.folder)
+        whole = time.monotonic() - began
+        self.assertIn(code, (0, 1), err)
+        old = read_container(self.folder / "m.pw")[0]["objective"]
+        draw = random.Random(7)
+        killed = finished = 0
+        for round_ in range(200):
+            process = start(tiny, self.folder)
+            # most kills while the file is being written: at the end
+            time.sleep(whole * draw.uniform(0.3, 1.1))
+            process.kill()
+            process.communicate(timeout=30)
+            killed += process.returncode == -signal.SIGKILL
+            finished += process.returncode != -signal.SIGKILL
+            header, _ = read_container(self.folder / "m.pw")
+            self.assertEqual(header["objective"], old)
+            if round_ % 50 == 0:
+                self.call("info", "m.pw")
+        self.assertGreater(killed, 20)
+        leftover = [p.name for p in self.folder.iterdir() if p.name.endswith(".tmp")]
+        for name in leftover:  # a killed writer may leave its temporary, never the target's name
+            self.assertRegex(name, r"^m\.pw\.[0-9a-f]+\.tmp$")
+
+
+if __name__ == "__main__":
+    unittest.main()

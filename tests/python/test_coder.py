@@ -1,0 +1,281 @@
+"""The estimator: what it promises about data, precision, stopping, files and scikit-learn."""
+
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import pacewise
+from pacewise import SelfPacedSparseCoder
+
+
+def quick(**options):
+    return SelfPacedSparseCoder(**{"n_components": 8, "beta": 0.05, "random_state": 0, "pace_iter": 4, "polish": 4, **options})
+
+
+@pytest.fixture(scope="module")
+def X():
+    return pacewise.datasets.synthetic(60, 16, 3, random_state=2).data
+
+
+@pytest.mark.parametrize("level", ["none", "sample", "feature", "element"])
+@pytest.mark.parametrize("normalize", ["unit", "standard", "none"])
+def test_objective_recomputed_from_raw_data(X, level, normalize):
+    coder = quick(level=level, normalize=normalize, polish=0).fit(X)
+    data = {
+        "unit": X / np.linalg.norm(X, axis=1, keepdims=True),
+        "standard": (X - X.mean(0)) / X.std(0),
+        "none": X,
+    }[normalize]
+    o = coder.options_
+    parts = pacewise.objective(
+        data, coder.components_, coder.codes_, beta=coder.beta_, level=level, lam=coder.lambda_, pace_weights=coder.weights_,
+        laplacian=coder.laplacian_, alpha=o["alpha"], incidence=coder.incidence_, consistency=coder.consistency_,
+        gamma=o["gamma"], eta=o["eta"],
+    )  # fmt: skip
+    total = parts.pop("total")
+    assert total == pytest.approx(coder.objective_, rel=1e-4)
+    assert parts["sparsity"] == pytest.approx(coder.objective_parts_["sparsity"], rel=1e-9)
+    assert parts["manifold"] == pytest.approx(coder.objective_parts_["manifold"], rel=1e-9)
+    residual = (data - coder.codes_ @ coder.components_) ** 2
+    units = {"none": residual.sum(1), "sample": residual.sum(1), "feature": residual.sum(0), "element": residual}[level]
+    np.testing.assert_allclose(coder.loss_, units, rtol=1e-7, atol=1e-12)
+    if level != "none":
+        np.testing.assert_allclose(coder.weights_, pacewise.pace_weights(coder.loss_, coder.lambda_), atol=1e-12)
+
+
+def test_attributes(X):
+    coder = quick().fit(X)
+    assert coder.components_.shape == (8, 16) and coder.codes_.shape == (60, 8)
+    assert (np.linalg.norm(coder.components_, axis=1) <= 1 + 1e-9).all()
+    assert coder.weights_.shape == coder.loss_.shape == X.shape
+    assert set(coder.certificate_) == {"codes", "dictionary", "consistency"}
+    assert coder.termination_ in ("converged", "iteration_limit")
+    assert all(len(column) == coder.n_iter_ for column in coder.history_.values())
+    assert (coder.history_["objective"] <= coder.history_["objective_before"] + 1e-9).all()
+    assert coder.objective_ == pytest.approx(sum(coder.objective_parts_.values()))
+    assert coder.n_features_in_ == 16 and len(coder.get_feature_names_out()) == 8
+    assert (quick().fit_transform(X) == coder.codes_).all()
+
+
+def test_defaults_are_those_of_the_robust_preset():
+    preset, coder = pacewise.preset_options("robust"), SelfPacedSparseCoder()
+    for name, value in coder.get_params().items():
+        if value is not None and name in preset:
+            assert value == preset[name], name
+    assert pacewise.preset_options("paper")["pace"] == "geometric"
+
+
+def test_corrupted_entries_are_found(corrupted):
+    bunch, coder = corrupted
+    assert coder.weights_[bunch.corrupted].mean() < 0.3 < 0.6 < coder.weights_[~bunch.corrupted].mean()
+    confidence = coder.entry_confidence(bunch.data)
+    assert confidence[bunch.corrupted].mean() < 0.3 < 0.6 < confidence[~bunch.corrupted].mean()
+    before = np.abs(bunch.data - bunch.clean).mean()
+    assert np.abs(coder.reconstruct(bunch.data) - bunch.clean).mean() < before / 2
+
+
+def test_outliers(corrupted, rng):
+    bunch, coder = corrupted
+    strange = 3 * rng.standard_normal((20, bunch.data.shape[1]))
+    assert coder.score_samples(strange).max() < np.median(coder.score_samples(bunch.data))
+    assert (coder.predict(strange) == -1).mean() > 0.8
+    assert (coder.predict(bunch.data) == -1).mean() == pytest.approx(0.1, abs=0.02)
+    np.testing.assert_allclose(coder.decision_function(strange), coder.score_samples(strange) - coder.offset_)
+
+
+def test_missing_entries(corrupted, rng):
+    bunch, _ = corrupted
+    holes = rng.uniform(size=bunch.clean.shape) < 0.15
+    X = np.where(holes, np.nan, bunch.clean)
+    coder = SelfPacedSparseCoder(15, beta=0.01, graph="none", level="none", random_state=0).fit(X)
+    filled = coder.impute(X)
+    assert (filled[~holes] == X[~holes]).all()
+    error = np.abs(filled - bunch.clean)[holes].mean()
+    assert error < 0.3 * np.abs(bunch.clean - np.nanmean(X, 0))[holes].mean()
+    assert np.isnan(coder.entry_confidence(X)[holes]).all()
+    # a missing entry and one of weight 0 are the same thing
+    other = clone(coder).fit(bunch.clean, entry_weight=1.0 - holes)
+    np.testing.assert_allclose(other.components_, coder.components_, atol=1e-9)
+
+
+def test_round_trips(corrupted):
+    bunch, coder = corrupted
+    codes = coder.transform(bunch.data)
+    np.testing.assert_allclose(coder.inverse_transform(codes), codes @ coder.components_, atol=1e-12)
+    norms = np.linalg.norm(bunch.data, axis=1, keepdims=True)
+    np.testing.assert_allclose(coder.reconstruct(bunch.data), norms * (codes @ coder.components_), atol=1e-9)
+
+
+def test_float32(X):
+    coder = quick().fit(X.astype(np.float32))
+    for array in (coder.components_, coder.codes_, coder.weights_, coder.transform(X.astype(np.float32))):
+        assert array.dtype == np.float32
+    assert coder.transform(X).dtype == np.float64
+    assert coder.objective_ == pytest.approx(quick().fit(X).objective_, rel=0.1)
+
+
+def test_layouts(X):
+    coder = quick().fit(X)
+    for other in (np.asfortranarray(X), sp.csr_array(X), sp.csc_matrix(X), X.tolist()):
+        assert (quick().fit(other).components_ == coder.components_).all()
+
+
+def test_input_is_left_alone(X):
+    read_only, weight = X.copy(), np.ones(len(X))
+    read_only.flags.writeable = weight.flags.writeable = False
+    quick().fit(read_only, sample_weight=weight).transform(read_only)
+
+
+def test_threads_do_not_change_the_bits(X):
+    one, two = quick(n_threads=1).fit(X), quick(n_threads=2).fit(X)
+    assert (one.components_ == two.components_).all() and (one.codes_ == two.codes_).all()
+    assert one.objective_ == two.objective_
+    assert not (quick(random_state=1).fit(X).components_ == one.components_).all()
+
+
+def test_own_graph(X):
+    data = X / np.linalg.norm(X, axis=1, keepdims=True)
+    by_coder = quick(graph_space="raw").fit(X)
+    incidence, laplacian = pacewise.hypergraph(data, 3, space="raw")
+    np.testing.assert_allclose(quick().fit(X, graph=(incidence, laplacian)).codes_, by_coder.codes_, atol=1e-8)
+    np.testing.assert_allclose(quick().fit(X, graph_points=data).codes_, by_coder.codes_, atol=1e-8)
+    with_knn = quick(graph="knn", graph_space="raw", gamma=0).fit(X)
+    np.testing.assert_allclose(quick(gamma=0).fit(X, graph=pacewise.knn_graph(data, 3, space="raw")).codes_, with_knn.codes_, atol=1e-8)
+
+
+@pytest.mark.parametrize("how", ["pickle", "save"])
+def test_models_survive(how, tmp_path):
+    bunch = pacewise.datasets.synthetic(50, 10, 2)
+    frame = pd.DataFrame(bunch.data, columns=[f"gene {i}" for i in range(10)])
+    coder = quick(level="feature", normalize="standard", regularizer="mixture", regularizer_params={"ratio": 0.3}).fit(frame)
+    if how == "pickle":
+        again = pickle.loads(pickle.dumps(coder))
+    else:
+        coder.save(tmp_path / "model.npz")
+        again = SelfPacedSparseCoder.load(tmp_path / "model.npz")
+    assert again.get_params() == coder.get_params()
+    assert (again.transform(frame) == coder.transform(frame)).all()
+    assert (again.decision_function(frame) == coder.decision_function(frame)).all()
+    assert (again.feature_names_in_ == coder.feature_names_in_).all()
+    assert (again.laplacian_ != coder.laplacian_).nnz == 0
+    assert (again.history_["phase"] == coder.history_["phase"]).all()
+    assert vars(again).keys() == vars(coder).keys()
+
+
+def test_load_refuses_other_files(tmp_path):
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    with pytest.raises(pacewise.Error, match="not a model"):
+        SelfPacedSparseCoder.load(tmp_path / "other.npz")
+
+
+def test_pipeline_and_grid_search(X):
+    labels = make_pipeline(quick(), KMeans(3, n_init=3, random_state=0)).fit_predict(X)
+    assert labels.shape == (60,)
+    search = GridSearchCV(quick(level="none", graph="none"), {"beta": [0.02, 1.5]}, cv=2, scoring=lambda c, X: -np.abs(X - c.reconstruct(X)).mean())
+    assert search.fit(X).best_params_ == {"beta": 0.02}
+
+
+def test_callback_stops(X):
+    seen = []
+
+    def stop_at_three(record):
+        seen.append((record["iteration"], threading.current_thread() is threading.main_thread()))
+        return len(seen) < 3
+
+    coder = quick(callback=stop_at_three).fit(X)
+    assert seen == [(1, True), (2, True), (3, True)]
+    assert coder.termination_ == "cancelled" and coder.n_iter_ == 3
+
+
+def test_callback_may_raise(X):
+    def fail(record):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        quick(callback=fail).fit(X)
+
+
+def test_interrupt_within_a_second(rng):
+    X = rng.standard_normal((3000, 400))
+    started = []
+
+    def interrupt():
+        started.append(time.monotonic())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(1.5, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        SelfPacedSparseCoder(256, beta=0.05, random_state=0).fit(X)
+    assert time.monotonic() - started[0] < 1
+
+
+def test_other_threads_run_during_a_fit(rng):
+    X = rng.standard_normal((800, 100))
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.01):
+            ticks.append(time.monotonic())
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    began = time.monotonic()
+    quick(n_components=64, max_seconds=1).fit(X)
+    took = time.monotonic() - began
+    done.set()
+    ticker.join()
+    assert len([t for t in ticks if t > began]) > 10 * min(took, 1)
+
+
+def test_time_limit(rng):
+    coder = SelfPacedSparseCoder(128, beta=0.05, random_state=0, max_seconds=0.5).fit(rng.standard_normal((800, 200)))
+    assert coder.termination_ == "time_limit"
+
+
+def test_verbose_prints_a_table(X, capsys):
+    coder = quick(verbose=1).fit(X)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["iter", "phase", "lambda"]
+    assert len(lines) == coder.n_iter_ + 1
+
+
+def test_warns_at_max_iter(X):
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        quick(max_iter=2).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick().fit(X)
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"n_components": 0}, "atoms"),
+        ({"level": "pixel"}, "level"),
+        ({"regularizer": "soft"}, "regularizer"),
+        ({"pace": "slow"}, "pace"),
+        ({"graph": "tree"}, "graph"),
+        ({"graph_space": "pca"}, "pca"),
+        ({"normalize": "max"}, "normalize"),
+        ({"preset": "fast"}, "preset"),
+        ({"mu": 1}, "mu"),
+        ({"random_state": -1}, "random_state"),
+        ({"regularizer_params": {"ratio": 0.5}}, "ratio"),
+    ],
+)
+def test_misuse_is_named(X, wrong, words):
+    with pytest.raises(pacewise.Error, match=words):
+        quick(**wrong).fit(X)
