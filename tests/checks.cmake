@@ -56,7 +56,7 @@ set_tests_properties(install.subproject_shared PROPERTIES RUN_SERIAL ON TIMEOUT 
 # --- the same test cases again, in builds of their own under build/
 foreach(sanitizer asan tsan)
   add_test(NAME sanitizer.${sanitizer} COMMAND "${PROJECT_SOURCE_DIR}/tools/sanitize" ${sanitizer})
-  set_tests_properties(sanitizer.${sanitizer} PROPERTIES RUN_SERIAL ON TIMEOUT 1200)
+  set_tests_properties(sanitizer.${sanitizer} PROPERTIES RUN_SERIAL ON TIMEOUT 2400)
 endforeach()
 add_test(NAME coverage COMMAND "${PROJECT_SOURCE_DIR}/tools/coverage")
 set_tests_properties(coverage PROPERTIES RUN_SERIAL ON TIMEOUT 300 DEPENDS sanitizer.asan)
