@@ -174,7 +174,9 @@ std::string page_of(const DemoImages& images, const std::vector<Outcome>& outcom
       "low "
       "confidence finds the entries that were changed; AUROC images: how well the outlier score finds the corrupted "
       "images; 0.5 is chance. All from the codes of the fit itself; SC and CSC have no confidence, their plain "
-      "reconstruction error is used.");
+      "reconstruction error is used. One seed, and settings chosen on these images: it shows what the methods do, not "
+      "which "
+      "is better.");
   const Outcome& last = outcomes.back();
   page.heading("Whom SPSC-E believes");
   page.pictures(
