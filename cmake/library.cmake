@@ -19,7 +19,6 @@ target_include_directories(
   PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${pacewise_generated}>"
          "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   PRIVATE "${PACEWISE_CBLAS_INCLUDE}")
-pacewise_use_eigen(pacewise)
 target_link_libraries(pacewise PRIVATE BLAS::BLAS OpenMP::OpenMP_CXX Threads::Threads)
 if(BUILD_SHARED_LIBS AND UNIX AND NOT APPLE)
   target_link_options(pacewise PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map")

@@ -154,6 +154,76 @@ TEST(Cholesky, FactorsSolvesAndInverts) {
     }
 }
 
+TEST(Cholesky, InverseAtSizesWithAndWithoutBlocks) {
+  for (const Index n : {1, 2, 31, 32, 33, 40, 64, 65, 129}) {
+    const Matrix<double> g = random_matrix<double>(n, 2 * n, 6);
+    Inset<double> a(n, n, 7);
+    gram<double>(Op::plain, 1, g.view(), 0, a.view());
+    const Matrix<double> original = cast<double>(MatrixView<const double>(a.view()));
+    ASSERT_TRUE(cholesky(a.view()));
+    cholesky_invert(a.view());
+    for (Index j = 0; j < n; ++j)
+      for (Index i = 0; i < n; ++i) {
+        double sum = 0;
+        for (Index l = 0; l < n; ++l) sum += original(i, l) * a.view()(l, j);
+        EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-11) << n;
+        EXPECT_EQ(a.view()(i, j), a.view()(j, i));
+      }
+  }
+}
+
+TEST(Decompositions, AnOrthonormalBasisSpansTheColumns) {
+  const Index m = 30, n = 7;
+  Inset<double> q(m, n, 3);
+  const Matrix<double> a = cast<double>(MatrixView<const double>(q.view()));
+  orthonormalise(q.view());
+  for (Index j = 0; j < n; ++j) {
+    std::vector<double> left(a.col(j), a.col(j) + m);  // a_j less its part in the span
+    for (Index k = 0; k < n; ++k) {
+      double product = 0, along = 0;
+      for (Index i = 0; i < m; ++i) {
+        product += q.view()(i, j) * q.view()(i, k);
+        along += q.view()(i, k) * a(i, j);
+      }
+      EXPECT_NEAR(product, j == k ? 1 : 0, 1e-14);
+      for (Index i = 0; i < m; ++i) left[static_cast<std::size_t>(i)] -= along * q.view()(i, k);
+    }
+    for (const double x : left) EXPECT_NEAR(x, 0, 1e-13);
+  }
+}
+
+TEST(Decompositions, EigenpairsOfASymmetricMatrix) {
+  const Index n = 41;
+  Matrix<double> a = random_matrix<double>(n, n, 9);
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < j; ++i) a(i, j) = a(j, i);
+  Matrix<double> vectors = a;
+  const std::vector<double> values = symmetric_eigen(vectors.view());
+  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
+  for (Index k = 0; k < n; ++k) {
+    const double value = values[static_cast<std::size_t>(k)];
+    double norm2 = 0;
+    for (Index i = 0; i < n; ++i) {
+      double image = 0;
+      for (Index j = 0; j < n; ++j) image += a(i, j) * vectors(j, k);
+      EXPECT_NEAR(image, value * vectors(i, k), 1e-12);
+      norm2 += vectors(i, k) * vectors(i, k);
+    }
+    EXPECT_NEAR(norm2, 1, 1e-13);
+  }
+  EXPECT_TRUE(symmetric_eigen(Matrix<double>().view()).empty());
+}
+
+// The path: diagonal 2, off-diagonal -1 has the eigenvalues 2 - 2 cos(pi k / (n + 1)).
+TEST(Decompositions, EigenvaluesOfATridiagonalMatrix) {
+  const std::size_t n = 17;
+  const std::vector<double> values = tridiagonal_eigenvalues(std::vector<double>(n, 2), std::vector<double>(n - 1, -1));
+  for (std::size_t k = 1; k <= n; ++k)
+    EXPECT_NEAR(values[k - 1], 2 - 2 * std::cos(std::acos(-1.0) * static_cast<double>(k) / static_cast<double>(n + 1)),
+                1e-14);
+  EXPECT_EQ(tridiagonal_eigenvalues({3}, {}), std::vector<double>{3});
+}
+
 TEST(Cholesky, SaysWhereThereIsNoFactor) {
   Matrix<double> a(2, 2, 1.0);
   a(1, 1) = 0.5;  // determinant -0.5

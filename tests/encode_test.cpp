@@ -257,6 +257,25 @@ TEST(Encode, FeatureWeightsComeFromTheTraining) {
   for (Index k = 0; k < 8; ++k) EXPECT_NEAR(alone.codes(k, 0), e.codes(k, 3), 1e-6) << "new samples do not vote";
 }
 
+TEST(Encode, CodesOfASampleDoNotDependOnTheOthers) {
+  synthetic::Recipe recipe;
+  recipe.bad_entries = 0.1;
+  const auto p = synthetic::make<double>(recipe);
+  for (const Level level : {Level::sample, Level::element}) {
+    const auto model = planted_model(p, level, level == Level::sample ? 0.5 : 0.05);
+    const auto together = encode(model, p.problem(), {}, {});
+    int first = together.iterations;
+    for (Index j = 0; j < 60; j += 7) {
+      const auto alone = encode<double>(model, {p.X.view().columns(j, 1), {}}, {}, {});
+      EXPECT_LE(alone.iterations, together.iterations);
+      first = std::min(first, alone.iterations);
+      for (Index k = 0; k < 8; ++k) EXPECT_NEAR(alone.codes(k, 0), together.codes(k, j), 1e-6) << name_of(level) << j;
+    }
+    EXPECT_TRUE(level == Level::sample || first < together.iterations)
+        << "all stop at the same time: nothing is tested";
+  }
+}
+
 TEST(Encode, ScoresLieInTheUnitIntervalAndAreNaNWhereNothingIsObserved) {
   synthetic::Recipe recipe;
   recipe.bad_samples = 0.1;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "pacewise/algebra/random.hpp"
+#include "pacewise/solve/active_set.hpp"
 
 namespace {
 
@@ -192,6 +193,59 @@ TEST(Lasso, DistanceToTheSubdifferential) {
   EXPECT_EQ(kkt_distance(2, 1, 3), 5);
   EXPECT_EQ(kkt_distance(2.5, 0, 3), 0);
   EXPECT_EQ(kkt_distance(-3.5, 0, 3), 0.5);
+}
+
+double largest_slope(const Small& p) {
+  double top = 0;
+  for (const double c : p.c) top = std::max(top, 2 * std::abs(c));
+  return top;
+}
+
+TEST(ActiveSet, MatchesEnumerationOfSignPatterns) {
+  ActiveSet active(5);
+  for (std::uint64_t seed = 0; seed < 40; ++seed)
+    for (const Index n : {1, 2, 4, 5})
+      for (const double ratio : {0.01, 0.2, 0.7, 1.1}) {
+        const auto p = make(n, n + 2, seed);
+        const double beta = ratio * largest_slope(p);
+        Vector<double> s(static_cast<std::size_t>(n), 0.0);
+        ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, s.data()));
+        const auto best = by_enumeration(p.A, p.c, beta);
+        for (std::size_t k = 0; k < s.size(); ++k) ASSERT_NEAR(s[k], best[k], 1e-8) << "n " << n << " seed " << seed;
+      }
+}
+
+// Sizes around the eight rows that are added at once; any start, right or wrong, leads to the same point.
+TEST(ActiveSet, IsOptimalFromAnyStart) {
+  Random random(5);
+  ActiveSet active(90);
+  for (const Index n : {3, 7, 8, 9, 16, 17, 40, 90})
+    for (std::uint64_t seed = 0; seed < 5; ++seed)
+      for (const double ratio : {1e-3, 0.05, 0.5}) {
+        const auto p = make(n, n + 30, 300 + seed);
+        const double top = largest_slope(p), beta = ratio * top;
+        Vector<double> cold(static_cast<std::size_t>(n), 0.0);
+        ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, cold.data()));
+        ASSERT_LE(worst_condition(p.A, p.c, beta, cold), 1e-11 * top) << "n " << n << " ratio " << ratio;
+        for (const double share : {0.2, 1.0}) {
+          Vector<double> s(static_cast<std::size_t>(n), 0.0);
+          for (auto& x : s) x = random.uniform() < share ? random.normal() : 0;
+          ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, s.data()));
+          for (std::size_t k = 0; k < s.size(); ++k) ASSERT_NEAR(s[k], cold[k], 1e-9);
+        }
+      }
+}
+
+TEST(ActiveSet, GivesUpOnDependentAtomsAndLeavesTheStart) {
+  auto p = make(6, 20, 17);
+  for (Index k = 0; k < 6; ++k) p.A(1, k) = p.A(0, k);
+  for (Index k = 0; k < 6; ++k) p.A(k, 1) = p.A(k, 0);
+  p.A(1, 1) = p.A(0, 1) = p.A(1, 0) = p.A(0, 0);
+  p.c[0] = p.c[1] = 3 * largest_slope(p);  // both join first
+  ActiveSet active(6);
+  Vector<double> s(6, 0.0);
+  EXPECT_FALSE(active.solve(p.A, p.c.data(), 0.1, 0, s.data()));
+  EXPECT_EQ(s, Vector<double>(6, 0.0));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Dense theirs(const Matrix<double>& a) { return Eigen::Map<const Dense>(a.data(),
 /// D x n, by Eigen's SVD of the whole centred matrix
 Dense exact_space(const Dense& X, Space::Kind kind, Index D) {
   const Dense Y = X.colwise() - X.rowwise().mean();
-  const Eigen::BDCSVD<Dense> svd(Y, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const Eigen::JacobiSVD<Dense, Eigen::HouseholderQRPreconditioner> svd(Y, Eigen::ComputeThinU | Eigen::ComputeThinV);
   Dense points = svd.matrixV().leftCols(D).transpose();
   const Eigen::VectorXd s = svd.singularValues().head(D);
   if (kind == Space::Kind::pca) return s.asDiagonal() * points;

@@ -2,11 +2,20 @@
 
 #include <cblas.h>
 
+#include "pacewise/algebra/simd.hpp"
+
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda, double* b,
              const int* ldb, int* info);
-void dpotri_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dlauum_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
+             int* info);
+void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
+             const int* lwork, int* info);
+void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
+             const int* lwork, int* iwork, const int* liwork, int* info);
+void dsterf_(const int* n, double* d, double* e, int* info);
 }
 
 namespace pacewise {
@@ -14,6 +23,46 @@ namespace {
 
 int to_int(Index i) { return static_cast<int>(i); }
 CBLAS_TRANSPOSE flag(Op op) { return op == Op::plain ? CblasNoTrans : CblasTrans; }
+
+constexpr Index kSmall = 32;
+
+// row i of the inverse = (e_i - sum_{k<i} l_ik row k) / l_ii, whole rows of fixed length
+PACEWISE_WIDE_VECTORS
+void invert_small_lower(double* L, Index n, Index stride) {
+  alignas(64) double inverse[kSmall][kSmall] = {};
+  for (Index i = 0; i < n; ++i) {
+    alignas(64) double row[kSmall] = {};
+    for (Index k = 0; k < i; ++k) {
+      const double l = L[i + k * stride];
+      for (Index j = 0; j < kSmall; ++j) row[j] -= l * inverse[k][j];
+    }
+    const double scale = 1 / L[i + i * stride];
+    for (Index j = 0; j < kSmall; ++j) inverse[i][j] = row[j] * scale;
+    inverse[i][i] = scale;
+  }
+  for (Index j = 0; j < n; ++j)
+    for (Index i = j; i < n; ++i) L[i + j * stride] = inverse[i][j];
+}
+
+// [A 0; B C]^-1 = [A^-1 0; -C^-1 B A^-1, C^-1]. LAPACK's dtrtri works column by column at the sizes of a dictionary: a
+// third of the time of a row's Hessian.
+void invert_lower(MatrixView<double> L) {
+  const Index n = L.rows;
+  if (n <= kSmall) {
+    invert_small_lower(L.data, n, L.stride);
+    return;
+  }
+  const Index half = (n / 2 + 7) / 8 * 8, rest = n - half;
+  const MatrixView<double> A = L.block(0, 0, half, half), B = L.block(half, 0, rest, half),
+                           C = L.block(half, half, rest, rest);
+  const int stride = to_int(L.stride);
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, to_int(rest), to_int(half), 1, A.data,
+              stride, B.data, stride);
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, to_int(rest), to_int(half), -1, C.data,
+              stride, B.data, stride);
+  invert_lower(A);
+  invert_lower(C);
+}
 
 }  // namespace
 
@@ -70,9 +119,40 @@ void cholesky_invert(MatrixView<double> L) {
   if (L.rows == 0) return;
   const int n = to_int(L.rows), lda = to_int(L.stride);
   int info = 0;
-  dpotri_("L", &n, L.data, &lda, &info);
+  invert_lower(L);
+  dlauum_("L", &n, L.data, &lda, &info);  // L^-T L^-1
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < j; ++i) L(i, j) = L(j, i);
+}
+
+void orthonormalise(MatrixView<double> A) {
+  if (A.cols == 0) return;
+  const int m = to_int(A.rows), n = to_int(A.cols), lda = to_int(A.stride), block = 64, lwork = n * block;
+  std::vector<double> tau(static_cast<std::size_t>(n)), work(static_cast<std::size_t>(lwork));
+  int info = 0;
+  dgeqrf_(&m, &n, A.data, &lda, tau.data(), work.data(), &lwork, &info);
+  dorgqr_(&m, &n, &n, A.data, &lda, tau.data(), work.data(), &lwork, &info);
+}
+
+std::vector<double> symmetric_eigen(MatrixView<double> A) {
+  const auto size = static_cast<std::size_t>(A.rows);
+  std::vector<double> values(size);
+  if (size == 0) return values;
+  const int n = to_int(A.rows), lda = to_int(A.stride), lwork = 1 + 6 * n + 2 * n * n, liwork = 3 + 5 * n;
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  std::vector<int> integers(static_cast<std::size_t>(liwork));
+  int info = 0;
+  dsyevd_("V", "L", &n, A.data, &lda, values.data(), work.data(), &lwork, integers.data(), &liwork, &info);
+  if (info != 0) throw Error("symmetric eigenvalues: the matrix is not finite");
+  return values;
+}
+
+std::vector<double> tridiagonal_eigenvalues(std::vector<double> diagonal, std::vector<double> off_diagonal) {
+  const int n = to_int(static_cast<Index>(diagonal.size()));
+  int info = 0;
+  dsterf_(&n, diagonal.data(), off_diagonal.data(), &info);
+  if (info != 0) throw Error("tridiagonal eigenvalues: the matrix is not finite");
+  return diagonal;
 }
 
 }  // namespace pacewise

@@ -1,10 +1,12 @@
 #pragma once
+#include <vector>
+
 #include "pacewise/algebra/matrix.hpp"
 
 namespace pacewise {
 
-/// The dense linear algebra of the library: what a backend has to offer. All single-threaded inside, all in place, no
-/// allocation. float and double.
+/// The dense linear algebra of the library: what a backend has to offer. All single-threaded inside, all in place.
+/// Nothing up to the Cholesky factors allocates; the two decompositions after them ask LAPACK for its workspace.
 enum class Op : std::uint8_t { plain, transposed };
 
 /// C = a op(A) op(B) + c C
@@ -22,5 +24,12 @@ bool cholesky(MatrixView<double> A);
 void cholesky_solve(MatrixView<const double> L, MatrixView<double> x);
 /// L -> (L L')^-1, both triangles written
 void cholesky_invert(MatrixView<double> L);
+
+/// A, rows >= cols -> an orthonormal basis of its columns' span (Q of A = Q R)
+void orthonormalise(MatrixView<double> A);
+/// Symmetric A -> its eigenvectors, one per column, eigenvalues ascending; reads the lower triangle.
+std::vector<double> symmetric_eigen(MatrixView<double> A);
+/// Eigenvalues, ascending, of the symmetric tridiagonal matrix with this diagonal and off-diagonal
+std::vector<double> tridiagonal_eigenvalues(std::vector<double> diagonal, std::vector<double> off_diagonal);
 
 }  // namespace pacewise

@@ -14,6 +14,8 @@ struct Control {
   int threads = 0;                            // 0: as many as the machine has
   const std::atomic<bool>* cancel = nullptr;  // set by the caller, polled once per block of work
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  const std::function<void(double share)>* neighbours_done =
+      nullptr;  // told by the calling thread while they are sought
 
   bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
   bool late() const { return deadline && std::chrono::steady_clock::now() > *deadline; }

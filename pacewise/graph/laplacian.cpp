@@ -1,12 +1,10 @@
-#ifndef EIGEN_DONT_PARALLELIZE
-#define EIGEN_DONT_PARALLELIZE  // results must not depend on the number of threads
-#endif
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <string>
 
+#include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/index.hpp"
 #include "pacewise/algebra/random.hpp"
 #include "pacewise/graph/graph.hpp"
@@ -60,37 +58,35 @@ std::vector<double> ones_where_positive(const std::vector<double>& x) {
   return out;
 }
 
-Eigen::VectorXd apply(const Sparse& a, const Eigen::VectorXd& x) {
-  Eigen::VectorXd y = Eigen::VectorXd::Zero(a.rows);
-  for (Index j = 0; j < a.cols; ++j)
-    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
-      y(a.index[to_size(p)]) += a.value[to_size(p)] * x(j);
-  return y;
-}
+double dot(const double* a, const double* b, Index n) { return std::inner_product(a, a + n, b, 0.0); }
 
 /// Smallest Ritz value of a Lanczos run with full reorthogonalisation: never below the smallest eigenvalue, so a
 /// negative one proves that the matrix is not positive semidefinite.
 double smallest_ritz_value(const Sparse& a, double size) {
-  const Index steps = std::min<Index>(a.rows, 100);
-  Eigen::MatrixXd basis(a.rows, steps);
-  Eigen::VectorXd alpha(steps), beta(steps);
+  const Index n = a.rows, steps = std::min<Index>(n, 100);
+  Matrix<double> basis(n, steps);
+  std::vector<double> alpha, beta, w(to_size(n));
   Random random(1);
-  for (Index i = 0; i < a.rows; ++i) basis(i, 0) = random.normal();
-  basis.col(0).normalize();
-  Index built = 0;
-  while (built < steps) {
-    Eigen::VectorXd w = apply(a, basis.col(built));
-    alpha(built) = w.dot(basis.col(built));
-    const auto known = basis.leftCols(built + 1);
-    for (int twice = 0; twice < 2; ++twice) w -= known * (known.transpose() * w).eval();
-    const double length = w.norm();
-    beta(built++) = length;
+  for (double& x : w) x = random.normal();
+  for (double length = std::sqrt(dot(w.data(), w.data(), n));;) {
+    double* q = basis.col(static_cast<Index>(alpha.size()));
+    for (Index i = 0; i < n; ++i) q[i] = w[to_size(i)] / length;
+    std::fill(w.begin(), w.end(), 0.0);  // w = A q
+    for (Index j = 0; j < n; ++j)
+      for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
+        w[to_size(a.index[to_size(p)])] += a.value[to_size(p)] * q[j];
+    alpha.push_back(dot(w.data(), q, n));
+    const auto built = static_cast<Index>(alpha.size());
+    for (int twice = 0; twice < 2; ++twice)
+      for (Index k = 0; k < built; ++k) {
+        const double along = dot(basis.col(k), w.data(), n);
+        for (Index i = 0; i < n; ++i) w[to_size(i)] -= along * basis(i, k);
+      }
+    length = std::sqrt(dot(w.data(), w.data(), n));
     if (built == steps || length <= 1e-13 * size) break;
-    basis.col(built) = w / length;
+    beta.push_back(length);
   }
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen;
-  eigen.computeFromTridiagonal(alpha.head(built), beta.head(built - 1), Eigen::EigenvaluesOnly);
-  return eigen.eigenvalues().minCoeff();
+  return tridiagonal_eigenvalues(alpha, beta).front();
 }
 
 }  // namespace

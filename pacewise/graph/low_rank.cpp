@@ -1,9 +1,5 @@
 #include "pacewise/graph/low_rank.hpp"
 
-#ifndef EIGEN_DONT_PARALLELIZE
-#define EIGEN_DONT_PARALLELIZE  // results must not depend on the number of threads
-#endif
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -23,8 +19,6 @@ constexpr int kPasses = 10;          // subspace iterations at most
 constexpr int kFillRounds = 5;       // with missing entries: rounds of fitting and filling before the last fit,
 constexpr int kFillPasses = 3;       // each of so many iterations, from where the last one stopped
 constexpr double kRitzTolerance = 1e-6;
-
-using Dense = Eigen::MatrixXd;
 
 /// Y = scale (X - mean) block by block; what stands in the holes is kept apart, so that a copy of X is never made.
 template <class T>
@@ -123,15 +117,6 @@ Matrix<double> apply_gram(const CentredData<T>& data, const Matrix<double>& Q, c
                           });
 }
 
-Eigen::Map<const Dense> map(const Matrix<double>& a) { return {a.data(), a.rows(), a.cols()}; }
-
-Matrix<double> orthonormal(const Matrix<double>& a) {
-  const Eigen::HouseholderQR<Dense> qr(map(a));
-  Matrix<double> q(a.rows(), a.cols());
-  Eigen::Map<Dense>(q.data(), q.rows(), q.cols()) = qr.householderQ() * Dense::Identity(a.rows(), a.cols());
-  return q;
-}
-
 void fix_signs(Matrix<double>& directions) {
   for (Index d = 0; d < directions.cols(); ++d) {
     double* w = directions.col(d);
@@ -142,6 +127,23 @@ void fix_signs(Matrix<double>& directions) {
   }
 }
 
+/// max_d |Y Y'w_d - theta_d w_d| / theta_d,  Y Y'w = raw e
+double worst_residual(const Matrix<double>& raw, const Matrix<double>& leading, const Matrix<double>& W,
+                      const std::vector<double>& theta) {
+  Matrix<double> gap(W.rows(), W.cols());
+  gemm<double>(Op::plain, Op::plain, 1, raw, leading, 0, gap.view());
+  double worst = 0;
+  for (Index d = 0; d < W.cols(); ++d) {
+    double sum = 0;
+    for (Index i = 0; i < W.rows(); ++i) {
+      const double g = gap(i, d) - theta[to_size(d)] * W(i, d);
+      sum += g * g;
+    }
+    worst = std::max(worst, std::sqrt(sum) / theta[to_size(d)]);
+  }
+  return worst;
+}
+
 /// Subspace iteration with Rayleigh-Ritz: Q -> orth(Y Y'Q) until every wanted pair (theta = s^2, w) has
 /// |Y Y'w - theta w| <= tolerance theta. Gives all but the points; Q stays for a warm start.
 template <class T>
@@ -150,28 +152,28 @@ LowRank leading_directions(const CentredData<T>& data, Index dimensions, double 
   const Index m = data.features(), l = Q.cols();
   const bool everything = l == m || l == data.samples();
   for (int pass = 1;; ++pass) {
-    const Matrix<double> raw = apply_gram(data, Q, control);
-    Dense ritz = map(Q).transpose() * map(raw);
-    ritz = (0.5 * (ritz + ritz.transpose())).eval();
-    const Eigen::SelfAdjointEigenSolver<Dense> eigen(ritz);
-    const Dense E = eigen.eigenvectors().rowwise().reverse().leftCols(dimensions);
-    const Eigen::VectorXd theta = eigen.eigenvalues().reverse().head(dimensions);
+    Matrix<double> raw = apply_gram(data, Q, control);
+    Matrix<double> E(l, l);  // eigenvectors of Q'Y Y'Q
+    gemm<double>(Op::transposed, Op::plain, 1, Q, raw, 0, E.view());
+    for (Index j = 0; j < l; ++j)
+      for (Index i = 0; i < j; ++i) E(i, j) = E(j, i) = 0.5 * (E(i, j) + E(j, i));
+    std::vector<double> theta = symmetric_eigen(E);  // ascending: the wanted ones are the last
+    std::reverse(theta.begin(), theta.end());
     // Y Y' is known to rounding relative to theta_0: below that a direction is noise
-    const double cut = std::max(smallest * smallest, 1e-13 * theta(0));
-    const Index kept = std::count_if(theta.begin(), theta.end(), [&](double t) { return t > cut; });
-    const Dense W = map(Q) * E.leftCols(kept);
-    const Dense residual = map(raw) * E.leftCols(kept) - W * theta.head(kept).asDiagonal();
-    bool converged = everything || pass == passes || control.stop();
-    if (!converged)
-      converged = (residual.colwise().norm().transpose().array() <= kRitzTolerance * theta.head(kept).array()).all();
-    if (!converged) {
-      Q = orthonormal(raw);
+    const double cut = std::max(smallest * smallest, 1e-13 * theta.front());
+    const Index kept = std::count_if(theta.begin(), theta.begin() + dimensions, [&](double t) { return t > cut; });
+    Matrix<double> leading(l, kept);
+    for (Index d = 0; d < kept; ++d) std::copy_n(E.col(l - 1 - d), l, leading.col(d));
+    LowRank model{Matrix<double>(m, kept), {}, std::vector<double>(to_size(kept))};
+    gemm<double>(Op::plain, Op::plain, 1, Q, leading, 0, model.directions.view());
+    if (!everything && pass < passes && !control.stop() &&
+        worst_residual(raw, leading, model.directions, theta) > kRitzTolerance) {
+      orthonormalise(raw);
+      Q = std::move(raw);
       continue;
     }
-    LowRank model{Matrix<double>(m, kept), {}, std::vector<double>(to_size(kept))};
-    Eigen::Map<Dense>(model.directions.data(), m, kept) = W;
     fix_signs(model.directions);
-    for (Index d = 0; d < kept; ++d) model.values[to_size(d)] = std::sqrt(theta(d));
+    for (Index d = 0; d < kept; ++d) model.values[to_size(d)] = std::sqrt(theta[to_size(d)]);
     return model;
   }
 }
@@ -217,10 +219,12 @@ LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensio
   if (D < 1) return {Matrix<double>(m, 0), Matrix<double>(0, n), {}};
   const Index l = smaller <= kExactSize ? smaller : std::min(smaller, D + kOversampling);
   Matrix<double> Q(m, l);
-  if (l == m)
+  if (l == m) {
     for (Index i = 0; i < m; ++i) Q(i, i) = 1;
-  else
-    Q = orthonormal(sketch(data, l, seed, control));
+  } else {
+    Q = sketch(data, l, seed, control);
+    orthonormalise(Q);
+  }
   // singular values that the rounding of the entries themselves could make
   const double smallest = static_cast<double>(std::numeric_limits<T>::epsilon()) * observed.largest * data.scale() *
                           std::sqrt(static_cast<double>(m) * static_cast<double>(n));

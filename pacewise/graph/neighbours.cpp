@@ -137,7 +137,9 @@ class Search {
   void run(const Control& control, const Found& found) {
     const Index u = rough_.samples();
     std::vector<Scratch> scratch(to_size(thread_count(control)));
-    parallel_blocks(block_count(u, kQueries), control, [&](Index block, int worker) {
+    const Index blocks = block_count(u, kQueries);
+    std::atomic<Index> done{0};
+    parallel_blocks(blocks, control, [&](Index block, int worker) {
       const Index first = block * kQueries, queries = block_length(u, block, kQueries);
       Scratch& mine = scratch[to_size(worker)];
       mine.prepare(rough_.complete());
@@ -153,6 +155,8 @@ class Search {
       }
       for (Index q = 0; q < queries; ++q)
         found(first + q, mine.query[to_size(q)].finish(Exact{this, first + q}), mine.list);
+      const double share = static_cast<double>(++done) / static_cast<double>(blocks);
+      if (worker == 0 && control.neighbours_done != nullptr) (*control.neighbours_done)(share);
     });
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/solve/weights.hpp"
@@ -22,6 +24,64 @@ struct Encoded {
   Encoding<T> encoding;
 };
 
+/// Objective of one sample: sum v l + F(v; lambda) over its observed units, and beta |s|_1
+struct SampleValue {
+  double total = 0;
+  double magnitude = 0;
+};
+
+template <class T>
+std::vector<SampleValue> sample_values(const Model<T>& model, const Encoding<T>& e, const std::vector<char>& observed,
+                                       const Control& control) {
+  const Index n = e.codes.cols(), units = static_cast<Index>(e.losses.size()) / std::max<Index>(n, 1);
+  std::vector<SampleValue> out(static_cast<std::size_t>(n));
+  parallel_blocks(block_count(n), control, [&](Index block, int) {
+    const Index first = block * kBlock, b = block_length(n, block);
+    for (Index j = first; j < first + b; ++j) {
+      double fit = 0, pace = 0, absolute = 0;
+      for (auto u = static_cast<std::size_t>(j * units); u < static_cast<std::size_t>((j + 1) * units); ++u) {
+        if (!observed.empty() && observed[u] == 0) continue;
+        const auto v = static_cast<double>(e.weights[u]);
+        fit += v * static_cast<double>(e.losses[u]);
+        pace += std::visit([&](const auto& type) { return type.value(v, model.lambda); }, model.regularizer);
+      }
+      for (Index k = 0; k < e.codes.rows(); ++k) absolute += std::abs(static_cast<double>(e.codes(k, j)));
+      const double sparsity = model.beta * absolute;
+      out[static_cast<std::size_t>(j)] = {fit + pace + sparsity, fit + std::abs(pace) + sparsity};
+    }
+  });
+  return out;
+}
+
+/// V and S steps in turn. Each sample stops when its own objective stalls and keeps its weights from then on: its codes
+/// do not depend on the samples that came with it.
+template <class T>
+void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>& codes, Weights<T>& effective,
+               const StepOptions& step, const EncodeOptions& options, const Control& control, Encoding<T>& e) {
+  const Index m = data.values.rows(), n = data.values.cols();
+  const auto units = static_cast<std::ptrdiff_t>(model.level == Level::element ? m : 1);
+  const std::vector<char> observed = observed_units(data.weights, m, n, model.level);
+  std::vector<double> last(static_cast<std::size_t>(n), std::numeric_limits<double>::infinity());
+  std::vector<Index> open(static_cast<std::size_t>(n));
+  std::iota(open.begin(), open.end(), Index{0});
+  e.weights.assign(e.losses.size(), T(1));
+  Vector<T> v;
+  for (; e.iterations < options.max_iter && !open.empty() && !control.stop(); ++e.iterations) {
+    solve_weights(e.losses, model.regularizer, model.lambda, v, control);
+    for (const Index j : open) std::copy_n(v.data() + j * units, units, e.weights.data() + j * units);
+    combine(data.weights, e.weights, model.level, m, n, effective);
+    e.report = solve_codes(codes, e.codes, step, control);
+    e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control);
+    const auto values = sample_values(model, e, observed, control);
+    const auto stalled = [&](Index j) {
+      const SampleValue& now = values[static_cast<std::size_t>(j)];
+      const double fall = std::exchange(last[static_cast<std::size_t>(j)], now.total) - now.total;
+      return fall <= options.stall * now.magnitude;
+    };
+    open.erase(std::remove_if(open.begin(), open.end(), stalled), open.end());
+  }
+}
+
 template <class T>
 Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
                        const Control& control) {
@@ -41,26 +101,10 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
   step.tol = options.tol;
   e.codes = Matrix<T>(model.dictionary.cols(), n);
   e.report = solve_codes(codes, e.codes, step, control);
-  const auto refresh = [&] {
-    e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control);
-  };
-  refresh();
-  const bool alternate =
-      options.paced && !std::isinf(model.lambda) && (model.level == Level::sample || model.level == Level::element);
-  const std::vector<char> observed = alternate ? observed_units(data.weights, m, n, model.level) : std::vector<char>();
-  double last = std::numeric_limits<double>::infinity();
-  for (; alternate && e.iterations < options.max_iter && !control.stop(); ++e.iterations) {
-    solve_weights(e.losses, model.regularizer, model.lambda, e.weights, control);
-    combine(data.weights, e.weights, model.level, m, n, effective);
-    e.report = solve_codes(codes, e.codes, step, control);
-    refresh();
-    Objective o = code_terms<T>(e.codes, model.beta, {}, 0, control);
-    const PaceSummary pace = summarize(e.losses, e.weights, observed, model.regularizer, model.lambda, control);
-    o.fit = pace.fit;
-    o.pace = pace.value;
-    if (last - o.total() <= options.stall * o.magnitude()) break;
-    last = o.total();
-  }
+  e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control);
+  const bool weighs_samples = model.level == Level::sample || model.level == Level::element;
+  if (options.paced && weighs_samples && !std::isinf(model.lambda))
+    alternate(model, data, codes, effective, step, options, control, e);
   e.sample_scale = data.sample_scale;
   e.notes = data.notes;
   return out;

@@ -23,7 +23,7 @@ struct EncodeOptions {
   bool paced = true;    // weigh units by the pace's last lambda; false: every observed entry counts fully
   double tol = 1e-8;    // certificate of the codes
   int max_iter = 50;    // alternations of weights and codes
-  double stall = 1e-6;  // they end when the objective falls by less than this, relatively
+  double stall = 1e-6;  // a sample's end when its objective falls by less than this, relatively
 };
 
 template <class T>
@@ -38,7 +38,8 @@ struct Encoding {
 };
 
 /// Codes of new samples with the dictionary fixed. Holes (NaN, weight 0) are ignored; with `paced`, so is what does not
-/// fit: V and S steps alternate, each lowering the objective at the model's lambda.
+/// fit: V and S steps alternate, each lowering the objective at the model's lambda, until that of the sample stalls; a
+/// sample's codes do not depend on the samples that come with it.
 template <class T>
 Encoding<T> encode(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
                    const Control& control);

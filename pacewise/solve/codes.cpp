@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "pacewise/solve/active_set.hpp"
 #include "pacewise/solve/codes_model.hpp"
 #include "pacewise/solve/lasso.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 template <class T>
 struct BlockScratch {
   BlockScratch(const CodesModel<T>& model, Index block)
-      : model_part(model, block), lasso(model.atoms()), gradient(model.atoms(), block) {
+      : model_part(model, block), lasso(model.atoms()), active(model.atoms()), gradient(model.atoms(), block) {
     const auto r = static_cast<std::size_t>(model.atoms());
     grams.resize(static_cast<std::size_t>(block));
     for (auto& g : grams) g.resize(model.atoms(), model.atoms());
@@ -30,6 +31,7 @@ struct BlockScratch {
   }
   typename CodesModel<T>::Scratch model_part;
   LassoScratch lasso;
+  ActiveSet active;
   Matrix<double> gradient;                      // r x b
   std::vector<Matrix<double>> grams;            // of each sample's working set
   std::vector<std::vector<std::int32_t>> sets;  // working sets W_j
@@ -87,7 +89,8 @@ void solve_on_set(const CodesModel<T>& model, Index j, Index column, Matrix<T>& 
     for (Index b = 0; b < size; ++b) sum += A(b, a) * w.s.data()[b];
     w.c.data()[a] = sum - g[set[static_cast<std::size_t>(a)]] / 2;
   }
-  solve_lasso(A, w.c.data(), beta, tol, w.ridge[static_cast<std::size_t>(column)] * top, w.s.data(), w.lasso);
+  if (!(beta > 0 && w.active.solve(A, w.c.data(), beta, tol, w.s.data())))
+    solve_lasso(A, w.c.data(), beta, tol, w.ridge[static_cast<std::size_t>(column)] * top, w.s.data(), w.lasso);
   for (Index a = 0; a < size; ++a) S(set[static_cast<std::size_t>(a)], j) = static_cast<T>(w.s.data()[a]);
 }
 
@@ -96,6 +99,23 @@ double column_violation(const double* g, const T* s, double beta, Index r) {
   double worst = 0;
   for (Index k = 0; k < r; ++k) worst = std::max(worst, kkt_distance(g[k], static_cast<double>(s[k]), beta));
   return worst;
+}
+
+/// Where one Gram serves all samples, the active set does nearly all of them in one go: A_j = omega_j A turns into A
+/// with c / omega_j and beta / omega_j. Where each sample has its own (entry weights), omega_j A with the mean weight
+/// of the sample is near enough for a start. What is left to do the rounds after it will.
+template <class T>
+void solve_on_path(const CodesModel<T>& model, const Matrix<double>& A, Index j, Matrix<T>& S, double tol,
+                   BlockScratch<T>& w) {
+  const double omega = model.weight(j);
+  if (!(omega > 0)) return;
+  if (!model.shared() && std::any_of(S.col(j), S.col(j) + model.atoms(), [](T s) { return s != T(0); })) return;
+  for (Index k = 0; k < model.atoms(); ++k) {
+    w.c.data()[k] = static_cast<double>(model.q()(k, j)) / omega;
+    w.s.data()[k] = static_cast<double>(S(k, j));
+  }
+  if (!w.active.solve(A, w.c.data(), model.problem().beta / omega, tol / omega, w.s.data())) return;
+  for (Index k = 0; k < model.atoms(); ++k) S(k, j) = static_cast<T>(w.s.data()[k]);
 }
 
 /// Without alpha every sample is a problem of its own: rounds of (gradient of the block, working sets, small solves).
@@ -124,6 +144,8 @@ StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepO
     std::fill(w.best.begin(), w.best.end(), std::numeric_limits<double>::infinity());
     std::fill(w.stale.begin(), w.stale.end(), 0);
     std::fill(w.ridge.begin(), w.ridge.end(), 8 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+    for (Index j = first; j < first + b && beta > 0 && model.one_gram() != nullptr && !control.stop(); ++j)
+      solve_on_path(model, *model.one_gram(), j, S, 0.25 * goal, w);
     for (int round = 0; round <= options.max_rounds; ++round) {
       model.gradient(S, first, w.gradient.view().columns(0, b), w.model_part);
       out.violation = 0;

@@ -50,6 +50,7 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   back.resize(model.atoms(), block);
   atoms.resize(model.features(), model.atoms());
   weighted.resize(model.features(), model.atoms());
+  root.resize(static_cast<std::size_t>(model.features()));
   products.resize(model.atoms(), model.atoms());
 }
 
@@ -69,15 +70,21 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
     gram<double>(Op::transposed, 1, B, 0, gram_.view());
     gram_bound_ = largest_row_sum(gram_);
   } else {
-    Matrix<double> B = cast<double>(problem_.B), plain(r, r);
-    gram<double>(Op::transposed, 1, B, 0, plain.view());
-    gram_bound_ = largest_row_sum(plain);
+    gram_.resize(r, r);
+    gram<double>(Op::transposed, 1, cast<double>(problem_.B), 0, gram_.view());
+    gram_bound_ = largest_row_sum(gram_);
   }
   if (coupling.consistent()) {  // C = gamma Q'Q
     const Matrix<double> Q = cast<double>(coupling.consistency->view());
     consistency_.resize(r, r);
     gram<double>(Op::transposed, coupling.gamma, Q, 0, consistency_.view());
     consistency_bound_ = largest_row_sum(consistency_);
+    const bool uniform =
+        std::adjacent_find(weights.sample.begin(), weights.sample.end(), std::not_equal_to<>()) == weights.sample.end();
+    if (shared() && uniform) {
+      sum_ = gram_;
+      for (Index i = 0; i < sum_.size(); ++i) sum_.data()[i] = omega(0) * gram_.data()[i] + consistency_.data()[i];
+    }
   }
   // q_j = B'(w_j v_j x_j) + gamma Q'h_j, and the certificates' scale from its first part
   q_.resize(r, n);
@@ -177,6 +184,15 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
     const double w = omega(j);
     for (Index b = old; b < size; ++b)
       for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = w * gram_(atoms[a], atoms[b]);
+  } else if (old == 0) {  // (D^1/2 B_W)'(D^1/2 B_W): one copy of the atoms, half the operations
+    const Index m = features();
+    const auto rooted = scratch.weighted.view().columns(0, size);
+    for (Index i = 0; i < m; ++i)
+      scratch.root[static_cast<std::size_t>(i)] = std::sqrt(static_cast<double>(problem_.weights(i, j)));
+    for (Index a = 0; a < size; ++a)
+      for (Index i = 0; i < m; ++i)
+        rooted(i, a) = scratch.root[static_cast<std::size_t>(i)] * static_cast<double>(problem_.B(i, atoms[a]));
+    pacewise::gram<double>(Op::transposed, 1, rooted, 0, gram);
   } else {
     const Index m = features();
     const auto all = scratch.atoms.view().columns(0, size);
@@ -197,6 +213,15 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
       gram(a, b) += consistency_(atoms[a], atoms[b]);
       gram(b, a) = gram(a, b);
     }
+}
+
+template <class T>
+double CodesModel<T>::weight(Index j) const {
+  if (!sum_.empty()) return 1;
+  if (shared()) return omega(j);
+  double sum = 0;
+  for (Index i = 0; i < features(); ++i) sum += static_cast<double>(problem_.weights(i, j));
+  return sum / static_cast<double>(features());
 }
 
 template <class T>

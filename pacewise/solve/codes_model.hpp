@@ -18,6 +18,7 @@ class CodesModel {
     Matrix<T> codes;                 // a T copy of directions, r x b
     Matrix<double> wide;             // a double copy of codes, r x b
     Matrix<double> atoms, weighted;  // B_W and diag(w v) B_new, m x r
+    Vector<double> root;             // sqrt(w v)
     Matrix<double> products;         // B_W' diag(w v) B_new, r x r
   };
 
@@ -31,6 +32,13 @@ class CodesModel {
   /// max |2 B'(w v X)|: what certificates are relative to (1 where that is 0)
   double scale() const { return scale_; }
   const Matrix<T>& q() const { return q_; }
+  /// One matrix that serves all samples, A_j = omega_j A, where there is one (else nullptr); omega_j = weight(j). With
+  /// entry weights it only comes near: omega_j is their mean.
+  const Matrix<double>* one_gram() const {
+    if (!consistency_.empty() && sum_.empty()) return nullptr;
+    return consistency_.empty() ? &gram_ : &sum_;
+  }
+  double weight(Index j) const;
 
   /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for the samples first, .., first + G.cols - 1
   void gradient(MatrixView<const T> S, Index first, MatrixView<double> G, Scratch& scratch) const;
@@ -54,8 +62,9 @@ class CodesModel {
   }
 
   CodesProblem<T> problem_;
-  Matrix<double> gram_;         // A0 = B' diag(feature weights) B, r x r
+  Matrix<double> gram_;         // A0 = B' diag(feature weights) B, r x r; with entry weights B'B
   Matrix<double> consistency_;  // C = gamma Q'Q, r x r
+  Matrix<double> sum_;          // omega A0 + C, where all samples have the same omega
   Matrix<T> q_;                 // r x n
   double scale_ = 1;
   double gram_bound_ = 0, consistency_bound_ = 0;  // largest row sums of |A0|, |C|

@@ -142,11 +142,12 @@ void DictionaryDual<T>::primal(Matrix<T>& B) const {
 }
 
 template <class T>
-void DictionaryDual<T>::pass(const Control& control) {
+void DictionaryDual<T>::pass(Curvature curvature, const Control& control) {
+  hessian_is_fresh_ = one_gram() || curvature == Curvature::fresh;
   if (one_gram())
     pass_one_gram(control);
   else
-    pass_rows(control);
+    pass_rows(hessian_is_fresh_, control);
 }
 
 // All rows share (M + delta + Lambda)^-1; B = (q + delta b0) times it, Hessian = 2 (B B') o inverse.
@@ -206,9 +207,9 @@ void DictionaryDual<T>::row_grams(Index first, Index count, Matrix<double>& pair
   }
 }
 
-// b_i into solution_, and b b' o inverse added to `hessian` (lower triangle)
+// b_i into solution_, and where a Hessian is wanted b b' o inverse added to it (lower triangle)
 template <class T>
-void DictionaryDual<T>::solve_row(Index i, Worker& w, MatrixView<double> hessian) {
+void DictionaryDual<T>::solve_row(Index i, Worker& w, Matrix<double>* hessian) {
   for (Index k = 0; k < u_; ++k) {
     w.system(k, k) += delta_ + lambda_[static_cast<std::size_t>(k)];
     w.x(k, 0) = right_(k, i) + delta_ * centre_(k, i);
@@ -216,19 +217,20 @@ void DictionaryDual<T>::solve_row(Index i, Worker& w, MatrixView<double> hessian
   if (!cholesky(w.system)) throw Error("dictionary step: codes or weights are not finite");
   cholesky_solve(w.system, w.x);
   std::copy_n(w.x.data(), u_, solution_.col(i));
+  if (hessian == nullptr) return;
   cholesky_invert(w.system);
   for (Index l = 0; l < u_; ++l)
-    for (Index k = l; k < u_; ++k) hessian(k, l) += 2 * w.x(k, 0) * w.x(l, 0) * w.system(k, l);
+    for (Index k = l; k < u_; ++k) (*hessian)(k, l) += 2 * w.x(k, 0) * w.x(l, 0) * w.system(k, l);
 }
 
 template <class T>
-void DictionaryDual<T>::pass_rows(const Control& control) {
+void DictionaryDual<T>::pass_rows(bool with_hessian, const Control& control) {
   // A fixed number of groups of row blocks, each with its own Hessian: sums in group order, whatever the threads.
   const bool own_grams = !problem_.weights.entry.empty();
   const Index blocks = block_count(m_, kRows), groups = std::min<Index>(blocks, 16);
   std::vector<Worker> workers;
   for (int t = 0; t < thread_count(control); ++t) workers.emplace_back(u_, own_grams && !keep_grams_);
-  std::vector<Matrix<double>> sums(static_cast<std::size_t>(groups), Matrix<double>(u_, u_));
+  std::vector<Matrix<double>> sums(static_cast<std::size_t>(with_hessian ? groups : 0), Matrix<double>(u_, u_));
   parallel_blocks(groups, control, [&](Index group, int worker) {
     Worker& w = workers[static_cast<std::size_t>(worker)];
     for (Index block = group; block < blocks && !control.stop(); block += groups) {
@@ -246,11 +248,11 @@ void DictionaryDual<T>::pass_rows(const Control& control) {
           for (Index l = 0; l < u_; ++l)
             for (Index k = l; k < u_; ++k) w.system(k, l) = phi * gram_(k, l);
         }
-        solve_row(first + i, w, sums[static_cast<std::size_t>(group)]);
+        solve_row(first + i, w, with_hessian ? &sums[static_cast<std::size_t>(group)] : nullptr);
       }
     }
   });
-  hessian_.fill(0);
+  if (with_hessian) hessian_.fill(0);
   for (const auto& s : sums)
     for (Index l = 0; l < u_; ++l)
       for (Index k = l; k < u_; ++k) hessian_(k, l) += s(k, l);
@@ -327,15 +329,22 @@ void DictionaryDual<T>::fixed_point_step() {
 
 template <class T>
 int DictionaryDual<T>::solve(double accuracy, int max_passes, const Control& control) {
-  pass(control);
+  pass(Curvature::fresh, control);
   int passes = 1;
   const auto open = [&] { return passes < max_passes && !control.stop(); };
   while (violation() > accuracy && open()) {
     const double before = violation();
-    if (ascend(true, passes, open, control) || ascend(false, passes, open, control)) continue;
+    const bool ascended = ascend(true, passes, open, control) || ascend(false, passes, open, control);
+    // The inverses behind a row's Hessian cost three times its solution: an old one serves while it gains fourfold.
+    reuse_ = violation() < before / 4;
+    if (!reuse_ && !hessian_is_fresh_ && open()) {
+      pass(Curvature::fresh, control);
+      ++passes;
+    }
+    if (ascended) continue;
     if (before < 1e-14 / delta_) break;  // rounding, which 1 / delta magnifies: no direction improves
     fixed_point_step();
-    pass(control);
+    pass(Curvature::fresh, control);
     ++passes;
   }
   return passes;
@@ -357,14 +366,14 @@ bool DictionaryDual<T>::ascend(bool secular, int& passes, const Open& open, cons
     }
     if (!(before > 0)) break;  // not a direction of ascent
     tried = true;
-    pass(control);
+    pass(reuse_ ? Curvature::reused : Curvature::fresh, control);
     ++passes;
     for (std::size_t k = 0; k < lambda_.size(); ++k) after += (lambda_[k] - from[k]) * slope_[k];
     if (after >= -0.5 * before) return true;
   }
   lambda_ = from;
   if (tried && open()) {
-    pass(control);
+    pass(Curvature::fresh, control);
     ++passes;
   }
   return false;

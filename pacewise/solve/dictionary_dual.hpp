@@ -32,11 +32,12 @@ class DictionaryDual {
   double sample_weight(Index j) const;
   void make_shared_gram(const Control& control);
   void make_right_side(const Control& control);
-  void pass(const Control& control);
+  enum class Curvature : std::uint8_t { fresh, reused };
+  void pass(Curvature curvature, const Control& control);
   void pass_one_gram(const Control& control);
-  void pass_rows(const Control& control);
+  void pass_rows(bool with_hessian, const Control& control);
   void row_grams(Index first, Index count, Matrix<double>& pairs) const;
-  void solve_row(Index i, Worker& w, MatrixView<double> hessian);
+  void solve_row(Index i, Worker& w, Matrix<double>* hessian);
   double violation() const;
   bool newton_direction(bool secular);
   double bounded(double from, double to) const;
@@ -59,6 +60,8 @@ class DictionaryDual {
   std::vector<double> lambda_, slope_, direction_;  // slope = h
   Matrix<double> hessian_, factor_;                 // u x u
   std::vector<Index> free_;
+  bool hessian_is_fresh_ = false;  // made at the present multipliers
+  bool reuse_ = false;             // the last step gained so much that the same Hessian will do once more
   // The Grams of every block of rows, kRows x u(u+1)/2 each, when they fit in memory: else made anew in every pass.
   bool keep_grams_ = false;
   std::vector<Matrix<double>> grams_;

@@ -1,19 +1,9 @@
-#include <set>
+#include "real_data.hpp"
 
-#include "scratch.hpp"
+#include <set>
 
 namespace pacewise {
 namespace {
-
-/// The evaluation data, which are not part of the project.
-std::string data_folder() {
-  if (const char* given = std::getenv("PACEWISE_DATA")) return given;
-  const std::filesystem::path checkout = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-  return (checkout.parent_path() / "shared" / "data").string();
-}
-
-#define NEED(path) \
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << (path) << " is not there"
 
 TEST(RealData, Coil20) {
   const std::string path = data_folder() + "/COIL20.mat";
