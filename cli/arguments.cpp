@@ -154,6 +154,7 @@ void define_new_samples(Program& program) {
     } else {
       c.file("-o,--output", a->output, "The scores (.npy .csv .mtx); else they are printed");
       c.file("--confidence", a->confidence, "Write the confidence of every entry in [0, 1] (.npy .csv .mtx)");
+      c.file("--truth", a->truth, "Not 0 where a sample (n) or entry (n x m) is known to be bad: prints the AUROC");
     }
     c.file("--weights", a->weights, "Weights >= 0 of samples (n), features (m) or entries (n x m); 0 = missing");
     c.app().add_flag("--plain", a->plain, "Trust every entry: no self-paced weights")->group("Options");
@@ -262,10 +263,11 @@ void define_judging(Program& program) {
     c.run([a] { return run_verify(*a); });
   }
   {
-    Command c(program, "info", "What a model or a checkpoint holds", "pacewise info model.pw");
+    Command c(program, "info", "What a model, a checkpoint or a data file holds", "pacewise info model.pw");
     auto a = std::make_shared<InfoArguments>();
-    c.input("MODEL", a->model, "What `fit` wrote");
-    c.app().add_flag("--json", a->json, "The whole header as JSON")->group("Options");
+    c.data(a->data, "FILE", "What `fit` wrote, or data");
+    c.app().add_flag("--json", a->json, "As JSON; of a model the whole header")->group("Options");
+    c.reading(a->data);
     c.run([a] { return run_info(*a); });
   }
 }
@@ -275,6 +277,8 @@ void define_demo(Program& program) {
   auto a = std::make_shared<DemoArguments>();
   c.file("-o,--output", a->output, "The web page", "FILE.html")->default_str(a->output);
   c.value("--data", a->data, "DIR", "Folder of Fashion-MNIST (t10k); without it, drawn shapes are used");
+  c.file("--json", a->json, "Write the table");
+  c.file("--save", a->save, "Only write the images and what was changed, to try the other commands on", "DIR");
   c.value("--per-class", a->per_class, "N", "Images of each class")->check(silent(CLI::Range(4, 1000)));
   c.value("--atoms", a->atoms, "N", "Atoms of each dictionary")->check(silent(CLI::Range(1, 4096)));
   c.value("--seed", a->seed, "N", "Same seed, same result");

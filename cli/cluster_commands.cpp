@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-json to_json(const Spread& s) { return {{"mean", s.mean}, {"sd", s.sd}, {"min", s.min}, {"max", s.max}}; }
+json spread_json(const Spread& s) { return {{"mean", s.mean}, {"sd", s.sd}, {"min", s.min}, {"max", s.max}}; }
 
 struct ScoreColumns {
   std::vector<double> acc, purity, nmi, ari;
@@ -77,8 +77,7 @@ int run_cluster(const ClusterArguments& a) {
   Console console(a.quiet, Progress::automatic);
   const Points points = read_points_of(a, console);
   const Index n = points.view().cols;
-  const auto labels =
-      labels_for(a.labels, a.data.label_column.empty() ? std::nullopt : points.table.labels, n, console);
+  const auto labels = labels_for(a.labels, points.table.labels, n, console);
   KMeansOptions options = a.options;
   options.init = a.init == "random" ? Seeding::random : Seeding::plus_plus;
   options.unit_norm = a.normalize == "unit";
@@ -103,7 +102,7 @@ int run_cluster(const ClusterArguments& a) {
   table.head = {"", "mean", "sd", "min", "max"};
   const auto report = [&](const char* key, const char* shown, const std::vector<double>& values, int decimals) {
     const Spread s = spread(values);
-    out[key] = to_json(s);
+    out[key] = spread_json(s);
     table.rows.push_back({shown, fixed_text(s.mean, decimals), fixed_text(s.sd, decimals), fixed_text(s.min, decimals),
                           fixed_text(s.max, decimals)});
   };
@@ -155,7 +154,10 @@ int run_graph(const GraphArguments& a) {
   if (a.options.k >= table.samples())
     throw ReadError(fmt::format("{}: holds {} samples; k = {} neighbours need more", printable(a.data.path, 200),
                                 table.samples(), a.options.k));
-  console.stage(fmt::format("neighbours of {} samples", table.samples()));
+  const std::string doing = fmt::format("neighbours of {} samples", table.samples());
+  const std::function<void(double)> neighbours = [&](double share) { console.fraction(doing, share); };
+  control.neighbours_done = &neighbours;
+  console.stage(doing);
   Graph graph;
   if (!a.points_file.empty()) {
     const Matrix<double> points = read_points(a.points_file, table.samples(), console);

@@ -31,7 +31,7 @@ int run_fit(const FitArguments& arguments);
 struct ModelDataArguments {
   std::string model;
   DataSource data;
-  std::string weights, output, weights_out, scale_out, confidence, graph_file, points_file;
+  std::string weights, output, weights_out, scale_out, confidence, truth, graph_file, points_file;
   bool plain = false;  // no self-paced weights
   bool quiet = false;
 };
@@ -70,13 +70,13 @@ struct EvaluateArguments {
 int run_evaluate(const EvaluateArguments& arguments);
 
 struct InfoArguments {
-  std::string model;
+  DataSource data;  // a model, a checkpoint or data
   bool json = false;
 };
 int run_info(const InfoArguments& arguments);
 
 struct DemoArguments {
-  std::string output = "pacewise-demo.html";
+  std::string output = "pacewise-demo.html", json, save;
   std::string data = "/usr/share/datasets/fashion-mnist";
   int per_class = 60;
   Index atoms = 64;

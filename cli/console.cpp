@@ -14,6 +14,8 @@
 namespace pacewise::cli {
 namespace {
 
+constexpr std::chrono::milliseconds kLivePause{100}, kPlainPause{3000};
+
 std::size_t terminal_width() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -29,9 +31,8 @@ int expected_iterations(const Options& options) {
   return std::min(s.max_iter, s.plain_iter + s.warm_iter + paced + last);
 }
 
-std::string bar(double done) {
-  constexpr int width = 16;
-  const int full = std::clamp(static_cast<int>(done * width + 0.5), 0, width);
+std::string bar(double done, int width = 16) {
+  const auto full = static_cast<int>(std::lround(width * std::clamp(done, 0.0, 1.0)));
   return "[" + std::string(static_cast<std::size_t>(full), '#') +
          std::string(static_cast<std::size_t>(width - full), '.') + "]";
 }
@@ -89,11 +90,22 @@ void Console::stage(const std::string& text) {
     draw(fmt::format("{} ..", text));
   else
     line(text);
+  stage_began_ = last_draw_ = std::chrono::steady_clock::now();
 }
 
 void Console::fraction(const std::string& text, double done) {
-  const auto since = std::chrono::steady_clock::now() - last_draw_;
-  if (live_ && since > std::chrono::milliseconds(100)) draw(fmt::format("{} {:3.0f}% {}", bar(done), 100 * done, text));
+  if (silent_) return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool last = live_ && done >= 1;
+  if (!last && now - last_draw_ < (live_ ? kLivePause : kPlainPause)) return;
+  const double passed = std::chrono::duration<double>(now - stage_began_).count();
+  const std::string left =
+      passed > 1 && done > 0 ? fmt::format("  {} left", clock_text(passed * (1 - done) / done)) : std::string();
+  if (live_)
+    draw(fmt::format("{} {:3.0f}% {}{}", bar(done), 100 * done, text, left));
+  else
+    line(fmt::format("{} {:.0f}%{}", text, 100 * done, left));
+  last_draw_ = now;
 }
 
 void Console::iteration(const Record& r, const Options& options) {
@@ -103,20 +115,26 @@ void Console::iteration(const Record& r, const Options& options) {
     first_iteration_ = r.iteration;
   }
   const double worst = std::max({r.certificate.codes, r.certificate.dictionary, r.certificate.consistency});
-  const std::string pace = std::isinf(r.lambda) ? std::string("lambda inf") : fmt::format("lambda {:.3g}", r.lambda);
-  const std::string facts = fmt::format("{:<6} {}  selected {:3.0f}%  objective {:.6g}  certificate {:.1e}",
-                                        name_of(r.phase), pace, 100 * r.selected, r.objective.total(), worst);
+  const std::string lambda = std::isinf(r.lambda) ? "inf" : fmt::format("{:.3g}", r.lambda);
+  const std::string facts = fmt::format("{:<6} lambda {}  selected {:3.0f}%  objective {:.6g}  certificate {:.1e}",
+                                        name_of(r.phase), lambda, 100 * r.selected, r.objective.total(), worst);
   if (!live_) {
     line(fmt::format("iteration {:3}  {}  {}", r.iteration, facts, clock_text(elapsed())));
     return;
   }
   const int total = std::max(expected_iterations(options), r.iteration);
   const int done = r.iteration - first_iteration_;
+  const double share = static_cast<double>(r.iteration) / total;
   const std::string left =
-      done > 0 ? fmt::format(" / {} left", clock_text((elapsed() - fit_began_) / done * (total - r.iteration)))
-               : std::string();
-  draw(fmt::format("{} {}/{} {}  {}{}", bar(static_cast<double>(r.iteration) / total), r.iteration, total, facts,
-                   clock_text(elapsed()), left));
+      done > 0 ? fmt::format("{} left", clock_text((elapsed() - fit_began_) / done * (total - r.iteration))) : "";
+  const std::string full =
+      fmt::format("{} {}/{} {}  {}  {}", bar(share), r.iteration, total, facts, clock_text(elapsed()), left);
+  if (full.size() < terminal_width()) {
+    draw(full);
+    return;
+  }
+  draw(fmt::format("{} {}/{} lambda {}  in {:.0f}%  obj {:.5g}  cert {:.0e}  {}", bar(share, 8), r.iteration, total,
+                   lambda, 100 * r.selected, r.objective.total(), worst, left));
 }
 
 void Console::note(const std::string& text) {

@@ -23,6 +23,7 @@ class Console {
   bool quiet() const { return quiet_; }
   /// What is being done now; the live line shows it until the next one.
   void stage(const std::string& text);
+  /// How far it is: the live line, else a line every few seconds.
   void fraction(const std::string& text, double done);
   void iteration(const Record& record, const Options& options);
   void note(const std::string& text);
@@ -38,7 +39,7 @@ class Console {
   double elapsed() const;
 
   bool quiet_ = false, live_ = false, silent_ = false, drawn_ = false;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), last_draw_{};
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), stage_began_ = began_, last_draw_{};
   double fit_began_ = -1;  // seconds since began_ when the first iteration ended
   int first_iteration_ = 0;
 };

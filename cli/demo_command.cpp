@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/demo_images.hpp"
@@ -9,10 +11,12 @@
 #include "cli/outcome.hpp"
 #include "cli/outputs.hpp"
 #include "cli/signals.hpp"
+#include "pacewise/data/files/write.hpp"
 #include "pacewise/evaluate/scores.hpp"
 #include "pacewise/model/encode.hpp"
 #include "pacewise/report/page.hpp"
 #include "pacewise/solve/weights.hpp"
+#include "pacewise/version.hpp"
 
 namespace pacewise::cli {
 namespace {
@@ -35,8 +39,9 @@ struct Outcome {
   const Method* method = nullptr;
   Scores scores;  // means over the k-means runs
   double entry_auroc = 0, image_auroc = 0, seconds = 0;
-  std::vector<double> loss;  // of every entry
-  double lambda = 0;         // the loss at which an entry is not believed at all
+  double score_entry_auroc = std::nan(""), score_image_auroc = std::nan("");  // of SPSC-E alone
+  std::vector<double> loss;                                                   // of every entry
+  double lambda = 0;  // the loss at which an entry is not believed at all
   Result<float> result;
 };
 
@@ -59,9 +64,15 @@ Options options_of(const Method& method, const DemoArguments& a) {
   return o;
 }
 
-/// The same yardstick for all methods: what the fit itself leaves of an entry. Confidence falls with that loss, so
-/// ranking entries by it is ranking them by confidence; an image's outlier score is the mean share of lambda its
-/// entries lose. Without a pace there is no lambda: the plain reconstruction error is used.
+double entry_auroc_of(const DemoImages& images, const Matrix<float>& confidence) {
+  std::vector<double> doubt(images.changed.size());
+  for (std::size_t u = 0; u < doubt.size(); ++u) doubt[u] = 1 - static_cast<double>(confidence.data()[u]);
+  return auroc(doubt, images.changed);
+}
+
+/// The same yardstick for all methods: what the fit itself leaves of an entry. Weights fall with that loss, so ranking
+/// entries by it is ranking them by weight; an image's score is the mean share of lambda its entries lose. Without a
+/// pace there is no lambda: the plain reconstruction error is used.
 void judge(const DemoImages& images, const Control& control, Outcome& out) {
   const Model<float> model = model_of(out.result);
   const Data<float>& data = out.result.data;
@@ -78,6 +89,27 @@ void judge(const DemoImages& images, const Control& control, Outcome& out) {
     }
   out.entry_auroc = auroc(out.loss, images.changed);
   out.image_auroc = auroc(image, images.corrupted);
+}
+
+/// What `pacewise score` says of the images, which it codes anew, without graph: low confidence should find the entries
+/// that were changed, high outlier scores the images.
+void score_images(const DemoImages& images, const Control& control, Outcome& out) {
+  Problem<float> problem;
+  problem.values = images.values.view();
+  EncodeOptions options;
+  options.tol = 1e-4;
+  const Trust<float> trust = score(model_of(out.result), problem, options, control);
+  out.score_entry_auroc = entry_auroc_of(images, trust.confidence);
+  out.score_image_auroc = auroc({trust.outlier_score.begin(), trust.outlier_score.end()}, images.corrupted);
+}
+
+std::string score_text(const std::vector<Outcome>& outcomes) {
+  const Outcome &plain = outcomes.front(), &last = outcomes.back();
+  return fmt::format(
+      "pacewise score with the model of {}: AUROC {:.3f} (entries), {:.3f} (images); the reconstruction error of {}: "
+      "{:.3f}, {:.3f}",
+      last.method->name, last.score_entry_auroc, last.score_image_auroc, plain.method->name, plain.entry_auroc,
+      plain.image_auroc);
 }
 
 void cluster(const DemoImages& images, const Control& control, Outcome& out) {
@@ -117,6 +149,7 @@ Outcome run_method(const Method& method, const DemoImages& images, const DemoArg
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   cluster(images, control, out);
   judge(images, control, out);
+  if (method.level == Level::element) score_images(images, control, out);
   if (interrupted()) throw Interrupted("interrupted; nothing was written");
   return out;
 }
@@ -159,6 +192,39 @@ std::string evidence(const DemoImages& images, const Outcome& o) {
   return montage_png<float>(tiles.view(), kSide, kSide, std::max<Index>(width, 1), &unit);
 }
 
+nlohmann::json json_of(const DemoImages& images, const std::vector<Outcome>& outcomes) {
+  nlohmann::json methods = nlohmann::json::array();
+  for (const Outcome& o : outcomes)
+    methods.push_back({{"method", o.method->name},
+                       {"acc", o.scores.acc},
+                       {"purity", o.scores.purity},
+                       {"nmi", o.scores.nmi},
+                       {"auroc_entries", o.entry_auroc},
+                       {"auroc_images", o.image_auroc},
+                       {"seconds", o.seconds}});
+  return {
+      {"version", kVersion},
+      {"data", images.source},
+      {"images", images.values.cols()},
+      {"methods", methods},
+      {"score",
+       {{"auroc_entries", outcomes.back().score_entry_auroc}, {"auroc_images", outcomes.back().score_image_auroc}}}};
+}
+
+/// The images and what was done to them, to try the other commands on.
+void save(const std::string& folder, const DemoImages& images) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);  // a failure shows when the first file is opened
+  const Index m = images.values.rows(), n = images.values.cols();
+  Matrix<float> changed(m, n), corrupted(1, n);
+  for (Index u = 0; u < m * n; ++u) changed.data()[u] = images.changed[static_cast<std::size_t>(u)] ? 1.0F : 0.0F;
+  for (Index j = 0; j < n; ++j) corrupted(0, j) = images.corrupted[static_cast<std::size_t>(j)] ? 1.0F : 0.0F;
+  write_npy<float>(folder + "/images.npy", images.values.view());
+  write_npy<float>(folder + "/changed.npy", changed.view());
+  write_npy<float>(folder + "/corrupted.npy", corrupted.view());
+  write_npy(folder + "/labels.npy", images.labels);
+}
+
 std::string page_of(const DemoImages& images, const std::vector<Outcome>& outcomes) {
   const Index n = images.values.cols();
   const auto spoiled = std::count(images.corrupted.begin(), images.corrupted.end(), true);
@@ -177,6 +243,7 @@ std::string page_of(const DemoImages& images, const std::vector<Outcome>& outcom
       "reconstruction error is used. One seed, and settings chosen on these images: it shows what the methods do, not "
       "which "
       "is better.");
+  page.paragraph(score_text(outcomes) + ".");
   const Outcome& last = outcomes.back();
   page.heading("Whom SPSC-E believes");
   page.pictures(
@@ -191,17 +258,25 @@ std::string page_of(const DemoImages& images, const std::vector<Outcome>& outcom
 }  // namespace
 
 int run_demo(const DemoArguments& a) {
-  check_writable(a.output);
+  if (a.save.empty()) check_writable(a.output);
+  check_writable(a.json);
   Console console(a.quiet, parse_progress(a.progress));
   console.stage("reading images");
   Random random(a.seed);
   DemoImages images = clean_images(a.data, a.per_class, random);
   corrupt(images, random);
   console.print(fmt::format("{}: {} images, a fifth of them corrupted\n", images.source, images.values.cols()));
+  if (!a.save.empty()) {
+    save(a.save, images);
+    console.print(
+        fmt::format("{}: images.npy, labels.npy, corrupted.npy (which images), changed.npy (which entries)\n", a.save));
+    return kDone;
+  }
   std::vector<Outcome> outcomes;
   for (const Method& method : kMethods) outcomes.push_back(run_method(method, images, a, console));
-  console.print("\n" + to_text(table_of(outcomes)) + "\n");
+  console.print("\n" + to_text(table_of(outcomes)) + "\n" + score_text(outcomes) + "\n");
   write_text(a.output, page_of(images, outcomes));
+  if (!a.json.empty()) write_json(a.json, json_of(images, outcomes));
   console.print("report: " + a.output + "\n");
   return kDone;
 }

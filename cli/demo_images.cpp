@@ -62,7 +62,8 @@ DemoImages drawn_images(int per_class, Random& random) {
     out.labels.push_back(static_cast<std::int32_t>(kind));
     for (Index i = 0; i < kPixels; ++i) {
       const double noise = 0.03 * random.normal();
-      const float v = shape_value(kind, static_cast<double>(i % kSide) - cx, static_cast<double>(i / kSide) - cy, size);
+      const Index x = i % kSide, y = i / kSide;
+      const float v = shape_value(kind, static_cast<double>(x) - cx, static_cast<double>(y) - cy, size);
       out.values(i, j) = std::clamp(v + static_cast<float>(noise), 0.0F, 1.0F);
     }
   }

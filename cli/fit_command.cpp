@@ -45,6 +45,22 @@ void check_given_with_resume(const FitArguments& a) {
                        "--tol may be given)");
 }
 
+/// What a fit holds at least: the normalised data, per entry also its weight, loss and effective weight with room to
+/// compute the next ones; codes with room for the next ones and for their neighbours' sum; two dictionaries.
+template <class T>
+void check_memory(const Options& options, Index m, Index n) {
+  const auto features = static_cast<double>(m), samples = static_cast<double>(n);
+  const auto atoms = static_cast<double>(options.atoms);
+  const double copies = options.schedule.level == Level::element ? 6 : 2;
+  const double bytes = sizeof(T) * (copies * features * samples + 3 * atoms * samples + 2 * atoms * features);
+  const auto free = static_cast<double>(available_memory());
+  if (bytes <= free) return;
+  throw ReadError(
+      fmt::format("{} samples x {} features with {} atoms need at least {}, {} are free; use fewer of them{}{}", n, m,
+                  options.atoms, size_text(bytes), size_text(free), sizeof(T) == 8 ? " or --precision single" : "",
+                  options.schedule.level == Level::element ? " or --level sample" : ""));
+}
+
 /// One fit in precision T, from reading to writing.
 template <class T>
 class FitRun {
@@ -55,6 +71,7 @@ class FitRun {
   int operator()() {
     read();
     adopt_checkpoint();
+    check_memory<T>(options_, table_.features(), table_.samples());
     Result<T> result = fit_data();
     if (result.termination == Termination::cancelled) return interrupted_with(result.state);
     write(result);
@@ -65,7 +82,7 @@ class FitRun {
   void read() {
     table_ = read_data<T>(a_.data, console_);
     const Index m = table_.features(), n = table_.samples();
-    labels_ = labels_for(a_.labels, a_.data.label_column.empty() ? std::nullopt : table_.labels, n, console_);
+    labels_ = labels_for(a_.labels, table_.labels, n, console_);
     problem_.values = table_.values;
     problem_.weights = read_weights<T>(a_.weights, m, n, console_);
     if (!a_.graph_file.empty()) {
@@ -118,12 +135,15 @@ class FitRun {
     if (graph_) inputs.graph = &*graph_;
     if (points_) inputs.graph_points = &*points_;
     const bool graph = (options_.alpha > 0 || options_.gamma > 0) && options_.graph.kind != GraphKind::none && !graph_;
+    const std::string doing = graph ? fmt::format("{} ({}, k = {})", name_of(options_.graph.kind),
+                                                  to_string(options_.graph.space), options_.graph.k)
+                                    : std::string();
+    const std::function<void(double)> neighbours = [&](double share) {
+      console_.fraction("neighbours of the " + doing, share);
+    };
+    control.neighbours_done = &neighbours;
     console_.stage(fmt::format("{} samples x {} features; {}first codes of {} atoms", table_.samples(),
-                               table_.features(),
-                               graph ? fmt::format("{} ({}, k = {}), ", name_of(options_.graph.kind),
-                                                   to_string(options_.graph.space), options_.graph.k)
-                                     : std::string(),
-                               options_.atoms));
+                               table_.features(), graph ? doing + ", " : doing, options_.atoms));
     const State<T>* start = resumed_ != nullptr && resumed_->started ? &resumed_->state : nullptr;
     return fit<T>(
         problem_, options_, control, [this](const Record& r, const State<T>& s) { return after_iteration(r, s); },

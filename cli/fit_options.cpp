@@ -145,7 +145,7 @@ void FitOptions::add_run(CLI::App& app) {
 void FitOptions::collect(FitArguments& arguments) const {
   try {
     Options& o = arguments.options = preset(parse_preset(preset_));
-    if (preset_option_->count() > 0) arguments.given.push_back("--preset");
+    if (preset_option_->count() > 0) arguments.given.emplace_back("--preset");
     for (const Setting& setting : settings_) {
       if (setting.option->count() == 0) continue;
       setting.apply(o);
@@ -154,7 +154,7 @@ void FitOptions::collect(FitArguments& arguments) const {
     if (graph_option_->count() > 0) {
       if (graph_ == "none" || graph_ == "knn" || graph_ == "hypergraph") {
         o.graph.kind = parse_graph_kind(graph_);
-        arguments.given.push_back("--graph");
+        arguments.given.emplace_back("--graph");
       } else {
         arguments.graph_file = graph_;
       }
@@ -162,7 +162,7 @@ void FitOptions::collect(FitArguments& arguments) const {
     if (space_option_->count() > 0) {
       if (is_space(space_)) {
         o.graph.space = parse_space(space_);
-        arguments.given.push_back("--graph-space");
+        arguments.given.emplace_back("--graph-space");
       } else {
         arguments.points_file = space_;
       }

@@ -17,16 +17,30 @@ std::string name_of_file(const std::string& path) { return printable(path, 200);
 }
 
 template <class T>
-Table<T> read_dense(const std::string& path, ReadOptions options, Console& console) {
+Table<T> read_shown(const std::string& path, ReadOptions options, Console& console) {
   const std::string doing = "reading " + name_of_file(path);
   console.stage(doing);
   options.cancel = &interrupted();
   options.progress = [&](double done) { console.fraction(doing, done); };
   Table<T> table = read_table<T>(path, options);
   if (table.cancelled) throw Interrupted("interrupted while reading " + name_of_file(path) + "; nothing was written");
-  if (table.sparse) densify(table);
   console.notes(table.notes, name_of_file(path));
   return table;
+}
+
+template <class T>
+Table<T> read_dense(const std::string& path, const ReadOptions& options, Console& console) {
+  Table<T> table = read_shown<T>(path, options, console);
+  if (table.sparse) densify(table);
+  return table;
+}
+
+ReadOptions options_of(const DataSource& source) {
+  ReadOptions options;
+  options.variable = source.variable;
+  options.label_column = source.label_column;
+  options.threads = source.threads;
+  return options;
 }
 
 Sparse sparse_of(const Table<double>& table) {
@@ -42,20 +56,23 @@ Sparse sparse_of(const Table<double>& table) {
 
 template <class T>
 Table<T> read_data(const DataSource& source, Console& console) {
-  ReadOptions options;
-  options.variable = source.variable;
-  options.label_column = source.label_column;
-  options.threads = source.threads;
-  Table<T> table = read_dense<T>(source.path, options, console);
+  Table<T> table = read_dense<T>(source.path, options_of(source), console);
   if (table.samples() < 1 || table.features() < 1)
     fail(source.path, fmt::format("holds {} samples of {} features; at least one of each is needed", table.samples(),
                                   table.features()));
   return table;
 }
 
+Table<double> read_as_stored(const DataSource& source, Console& console) {
+  return read_shown<double>(source.path, options_of(source), console);
+}
+
 std::optional<Labels> labels_for(const std::string& path, const std::optional<Labels>& in_data, Index samples,
                                  Console& console) {
-  if (path.empty()) return in_data;
+  if (path.empty()) {
+    if (in_data) console.note(fmt::format("the data file holds labels of {} classes", in_data->names.size()));
+    return in_data;
+  }
   console.stage("reading " + name_of_file(path));
   ReadOptions options;
   options.cancel = &interrupted();

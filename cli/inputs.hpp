@@ -19,7 +19,10 @@ struct DataSource {
 template <class T>
 Table<T> read_data(const DataSource& source, Console& console);
 
-/// One label per sample: from the named file, else those the data file itself holds (if asked by label_column).
+/// The same, but sparse data stay sparse.
+Table<double> read_as_stored(const DataSource& source, Console& console);
+
+/// One label per sample: from the named file, else those the data file itself holds.
 std::optional<Labels> labels_for(const std::string& path, const std::optional<Labels>& in_data, Index samples,
                                  Console& console);
 

@@ -1,4 +1,7 @@
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 
@@ -39,9 +42,17 @@ int run(int argc, char** argv) {
   }
 }
 
+/// A thread that waits must not burn the core another program could use: with more threads than free cores, spinning
+/// costs ten times the work. OpenMP reads the variable while the program is loaded, so it is loaded once more.
+void wait_without_spinning(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr || ::setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return;
+  ::execv("/proc/self/exe", argv);  // comes back only where that is impossible: then it is merely slower
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  wait_without_spinning(argv);
   catch_signals();
   return run(argc, argv);
 }

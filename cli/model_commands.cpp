@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/container.hpp"
+#include "cli/describe.hpp"
 #include "cli/model_file.hpp"
 #include "cli/option_text.hpp"
 #include "cli/outcome.hpp"
@@ -79,8 +80,10 @@ Result<T> recompute(const ModelDataArguments& a, const ModelFile<T>& file, Conso
   state.schedule.finished = state.schedule.stalled = true;  // nothing is to be taken up again
   Control control;
   control.threads = a.data.threads;
-  console.stage("recomputing objective and certificates");
   control.cancel = &interrupted();
+  const std::function<void(double)> neighbours = [&](double share) { console.fraction("neighbours", share); };
+  control.neighbours_done = &neighbours;
+  console.stage("recomputing objective and certificates");
   Fitter<T> fitter(problem, file.options, control, inputs, &state);
   if (interrupted()) throw Interrupted("interrupted; nothing was verified");
   return fitter.result();
@@ -161,8 +164,10 @@ int run_verify(const ModelDataArguments& a) {
 }
 
 int run_info(const InfoArguments& a) {
-  load(a.model);  // whatever is wrong with it is said here
-  const ContainerReader in(a.model);
+  const std::string& path = a.data.path;
+  if (!is_container(path) && !path.ends_with(".pw")) return describe_data(a);
+  load(path);  // whatever is wrong with it is said here
+  const ContainerReader in(path);
   write_stdout(a.json ? in.header.dump(2) + "\n" : to_text(info_table(in.header)));
   return kDone;
 }

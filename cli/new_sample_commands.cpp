@@ -1,11 +1,14 @@
 // encode, score, reconstruct: what a model says about samples it has not seen.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "cli/commands.hpp"
 #include "cli/model_file.hpp"
 #include "cli/outcome.hpp"
 #include "cli/outputs.hpp"
 #include "cli/signals.hpp"
+#include "pacewise/evaluate/scores.hpp"
 
 namespace pacewise::cli {
 namespace {
@@ -64,6 +67,30 @@ int encode_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& 
   return kDone;
 }
 
+/// How well the scores find what is known to be bad: 0.5 is chance, 1 is perfect.
+template <class T>
+void print_auroc(const std::string& path, const Trust<T>& trust, Console& console) {
+  const Table<T> truth = read_data<T>({path, {}, {}, 0}, console);
+  const Index m = trust.confidence.rows(), n = trust.confidence.cols(), count = truth.features() * truth.samples();
+  const bool entries = truth.features() == m && truth.samples() == n && m > 1;
+  if (!entries && (count != n || (truth.features() != 1 && truth.samples() != 1)))
+    throw ReadError(fmt::format("{}: is {} x {}; the truth is {} numbers (samples) or {} x {} (entries)",
+                                printable(path, 200), truth.samples(), truth.features(), n, n, m));
+  std::vector<double> doubt;
+  std::vector<bool> bad;
+  for (Index u = 0; u < count; ++u) {
+    const auto score = static_cast<double>(entries ? 1 - trust.confidence.data()[u]
+                                                   : trust.outlier_score[static_cast<std::size_t>(u)]);
+    if (std::isnan(score)) continue;  // nothing was observed
+    doubt.push_back(score);
+    bad.push_back(truth.values.data[u] != T(0));
+  }
+  const double area = auroc(doubt, bad);
+  if (std::isnan(area))
+    throw ReadError(printable(path, 200) + ": all are good or all are bad; the AUROC needs both, 0 and not 0");
+  console.print(fmt::format("AUROC of {}: {:.4f}\n", entries ? "the entries' confidence" : "the outlier scores", area));
+}
+
 template <class T>
 int score_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& console) {
   const NewSamples<T> in(a, file, console);
@@ -74,10 +101,9 @@ int score_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& c
   stop_if_interrupted();
   if (!a.confidence.empty()) write_table<T>(a.confidence, trust.confidence.view());
   const auto n = static_cast<Index>(trust.outlier_score.size());
-  if (!a.output.empty()) {
-    write_table<T>(a.output, {trust.outlier_score.data(), 1, n});
-    return kDone;
-  }
+  if (!a.output.empty()) write_table<T>(a.output, {trust.outlier_score.data(), 1, n});
+  if (!a.truth.empty()) print_auroc(a.truth, trust, console);
+  if (!a.output.empty() || !a.confidence.empty() || !a.truth.empty()) return kDone;
   console.clear_line();
   std::string text = "sample  outlier_score\n";
   for (Index j = 0; j < n; ++j)

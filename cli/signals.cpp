@@ -20,6 +20,7 @@ void catch_signals() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write with a message, not a silent death
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow any more
 }
 
 const std::atomic<bool>& interrupted() { return flag; }

@@ -27,14 +27,14 @@ _pacewise() {
   case ${COMP_WORDS[1]} in
     fit) options='-h --help -o --output --labels --weights --codes --weights-out --json --report --preset --atoms --beta --beta-ratio --alpha --gamma --eta --normalize --level --regularizer --pace --mu --select --final --pace-iter --plain-iter --warm-iter --polish --power --log-scale --mixture-ratio --graph --k --graph-space --edge-weight --heat-width --max-iter --tol --step-tol --seed --precision --max-seconds --checkpoint --every --resume --variable --label-column --threads --quiet --progress' ;;
     encode) options='-h --help -o --output --weights-out --scale-out --weights --plain --variable --label-column --threads --quiet' ;;
-    score) options='-h --help -o --output --confidence --weights --plain --variable --label-column --threads --quiet' ;;
+    score) options='-h --help -o --output --confidence --truth --weights --plain --variable --label-column --threads --quiet' ;;
     reconstruct) options='-h --help -o --output --scale --quiet' ;;
     cluster) options='-h --help --clusters --labels --runs --init --normalize --max-iter --seed -o --output --json --variable --label-column --threads --quiet' ;;
     graph) options='-h --help -o --output --incidence --graph --k --graph-space --edge-weight --heat-width --unnormalized --normalize --seed --variable --label-column --threads --quiet' ;;
     evaluate) options='-h --help --json' ;;
     verify) options='-h --help --weights --graph --graph-space --variable --label-column --threads --quiet' ;;
-    info) options='-h --help --json' ;;
-    demo) options='-h --help -o --output --data --per-class --atoms --seed --threads --quiet --progress' ;;
+    info) options='-h --help --json --variable --label-column --threads' ;;
+    demo) options='-h --help -o --output --data --json --save --per-class --atoms --seed --threads --quiet --progress' ;;
   esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

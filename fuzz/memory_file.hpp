@@ -51,8 +51,8 @@ inline void check_message(const Error& error) {
 }
 
 /// Reads the bytes, their beginning replaced by `start`, as a table and as labels. Nothing but an Error may come out.
-inline int read_bytes(std::string_view start, const std::uint8_t* data, std::size_t size) {
-  std::string bytes(reinterpret_cast<const char*>(data), size);
+inline int read_bytes(std::string_view start, std::string_view input) {
+  std::string bytes(input);
   if (bytes.size() < start.size()) return -1;
   bytes.replace(0, start.size(), start);
   const MemoryFile file(bytes);

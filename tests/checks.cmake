@@ -58,5 +58,19 @@ foreach(sanitizer asan tsan)
   add_test(NAME sanitizer.${sanitizer} COMMAND "${PROJECT_SOURCE_DIR}/tools/sanitize" ${sanitizer})
   set_tests_properties(sanitizer.${sanitizer} PROPERTIES RUN_SERIAL ON TIMEOUT 2400)
 endforeach()
+
+# --- the file readers against broken files, and each kind of fault against the fuzzer
+add_test(NAME fuzz.build COMMAND "${PROJECT_SOURCE_DIR}/tools/fuzz" build)
+set_tests_properties(fuzz.build PROPERTIES RUN_SERIAL ON TIMEOUT 600 FIXTURES_SETUP fuzz_program)
+add_test(NAME fuzz.readers COMMAND "${PROJECT_SOURCE_DIR}/tools/fuzz" short)
+foreach(fault overflow allocation hang)
+  add_test(NAME fuzz.finds_${fault} COMMAND "${PROJECT_SOURCE_DIR}/tools/fuzz" planted ${fault})
+endforeach()
+set_tests_properties(fuzz.finds_overflow PROPERTIES PASS_REGULAR_EXPRESSION "AddressSanitizer: heap-buffer-overflow")
+set_tests_properties(fuzz.finds_allocation PROPERTIES PASS_REGULAR_EXPRESSION "libFuzzer: out-of-memory \\(malloc")
+set_tests_properties(fuzz.finds_hang PROPERTIES PASS_REGULAR_EXPRESSION "libFuzzer: timeout after")
+set_tests_properties(fuzz.readers fuzz.finds_overflow fuzz.finds_allocation fuzz.finds_hang
+                     PROPERTIES TIMEOUT 300 FIXTURES_REQUIRED fuzz_program)
+
 add_test(NAME coverage COMMAND "${PROJECT_SOURCE_DIR}/tools/coverage")
 set_tests_properties(coverage PROPERTIES RUN_SERIAL ON TIMEOUT 300 DEPENDS sanitizer.asan)

@@ -98,8 +98,8 @@ std::string convergence_chart(const std::vector<Record>& history) {
   svg += curve(history, x, share, "b", false, [](const Record& r) { return r.selected; });
   svg += curve(history, x, share, "c", false, [](const Record& r) { return r.mean_weight; });
   svg +=
-      "</svg>\n<p class=\"legend\"><span class=\"key a\"></span>objective (joined where lambda is the same) "
-      "<span class=\"key b\"></span>share of units selected <span class=\"key c\"></span>mean weight</p>\n";
+      "</svg>\n<p class=\"legend\"><span><i class=\"a\"></i>objective, joined where lambda is the same</span> "
+      "<span><i class=\"b\"></i>share of units selected</span> <span><i class=\"c\"></i>mean weight</span></p>\n";
   return svg;
 }
 

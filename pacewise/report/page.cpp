@@ -14,16 +14,18 @@ background:var(--paper)}
 h1{font-size:1.5rem;margin:.4rem 0 .8rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.4rem 0;max-width:46rem}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.6rem 0}
 th,td{padding:.3rem .8rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-th:first-child,td:first-child{text-align:left;padding-left:.2rem}th{color:var(--soft);font-weight:600}
+th:first-child,td:first-child{text-align:left;padding-left:.2rem;white-space:pre}th{color:var(--soft);font-weight:600}
 .pictures{display:flex;flex-wrap:wrap;gap:1rem;margin:.8rem 0}
 figure{margin:0;max-width:100%}figcaption{color:var(--soft);font-size:.85rem;max-width:24rem}
 img{display:block;max-width:100%;height:auto;image-rendering:pixelated;border:1px solid var(--line);margin-bottom:.25rem}
 svg{display:block;width:100%;height:auto;max-width:46rem}
 svg text{fill:var(--soft);font:12px system-ui,sans-serif}
+@media(max-width:40rem){svg text{font-size:19px}table{font-size:.85rem}th,td{padding:.3rem .4rem}th{white-space:normal}}
 .axis{stroke:var(--line);fill:none}.band{fill:var(--band)}.legend{color:var(--soft);font-size:.85rem}
+.legend span{display:inline-block;margin-right:1.2em}
 .a{stroke:var(--a)}.b{stroke:var(--b)}.c{stroke:var(--c)}.a,.b,.c{fill:none;stroke-width:2}
-.key{display:inline-block;width:1.2em;height:0;border-top:3px solid;margin:0 .35em .25em 0}
-.key.a{border-color:var(--a)}.key.b{border-color:var(--b)}.key.c{border-color:var(--c)}
+.legend i{display:inline-block;width:1.2em;border-top:3px solid;margin:0 .35em .25em 0}
+i.a{border-color:var(--a)}i.b{border-color:var(--b)}i.c{border-color:var(--c)}
 )";
 
 }  // namespace

@@ -1,9 +1,10 @@
 """Every kind of bad input: its exit status, and one line on stderr that says what is wrong."""
 import os
+import resource
 import struct
 import unittest
 
-from harness import Case, csv_text, gzip, idx_bytes, mtx_text, npy_bytes, planted, with_header
+from harness import Case, csv_text, gzip, idx_bytes, mtx_text, npy_bytes, planted, start, with_header
 
 FIT = ("fit", "{data}", "-o", "out.pw", "--atoms", "4", "--max-iter", "3")
 NAN, INF = float("nan"), float("inf")
@@ -70,6 +71,8 @@ CALLS = [
     ("option without value", {}, (*FIT, "--alpha"), 2, r"alpha"),
     ("atoms 0", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "0"), 2, r"atoms = 0"),
     ("atoms negative", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "-3"), 2, r"atoms = -3"),
+    ("atoms beyond memory", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "100000000000"), 3,
+     r"48 samples x 16 features with 100000000000 atoms need at least .* TiB, .* are free"),
     ("atoms a word", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "many"), 2, r"many"),
     ("atoms a fraction", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "1.5"), 2, r"1\.5"),
     ("beta negative", {}, (*FIT, "--beta", "-1"), 2, r"beta = -1"),
@@ -137,7 +140,7 @@ CALLS = [
     ("encode infinite", {"s.npy": npy_bytes([[INF] * 16])}, ("encode", "model.pw", "s.npy", "-o", "c.npy"), 3, r"inf"),
     ("score without a model", {}, ("score", "data.npy", "data.npy"), 3, r"no Pacewise model"),
     ("score into nowhere", {}, ("score", "model.pw", "data.npy", "-o", "none/s.csv"), 4, r"none/s\.csv"),
-    ("score to a full disk", {}, ("score", "model.pw", "data.npy", "--confidence", "none/c.npy"), 4, r"none/c\.npy"),
+    ("confidence into nowhere", {}, ("score", "model.pw", "data.npy", "--confidence", "none/c.npy"), 4, r"none/c\.npy"),
     ("reconstruct other atoms", {}, ("reconstruct", "model.pw", "data.npy", "-o", "r.npy"), 3, r"16 columns.* 4 atoms"),
     ("reconstruct NaN", {"c.npy": npy_bytes([[NAN] * 4])}, ("reconstruct", "model.pw", "c.npy", "-o", "r.npy"), 3, r"finite"),
     ("reconstruct scale", {"c.npy": npy_bytes([[1.0] * 4]), "s.csv": "1\n2\n"},
@@ -155,7 +158,7 @@ CALLS = [
     ("incidence of knn", {}, ("graph", "data.npy", "-o", "l.mtx", "--graph", "knn", "--incidence", "h.mtx"), 2, r"incidence"),
     ("evaluate lengths", {"a.csv": "1\n2\n"}, ("evaluate", "labels.npy", "a.csv"), 3, r"2 labels for 48"),
     ("evaluate missing label", {"a.csv": "1\nnan\n2\n"}, ("evaluate", "a.csv", "a.csv"), 3, r"a\.csv"),
-    ("info of data", {}, ("info", "data.npy"), 3, r"no Pacewise model"),
+    ("info of neither", {"a.bin": bytes(range(1, 256))}, ("info", "a.bin"), 3, r"a\.bin.*format"),
     ("info of nothing", {}, ("info", "nothing.pw"), 3, r"nothing\.pw"),
     ("generate", {}, ("generate", "tcsh"), 2, r"tcsh"),
     ("demo per-class", {}, ("demo", "--per-class", "1"), 2, r"per-class"),
@@ -225,12 +228,28 @@ class BadInput(Case):
                     self.check(["info", "bad.pw"], 3, r"bad\.pw")
 
     def test_unwritable_stdout(self):
-        from harness import start
         with open("/dev/full", "w") as full:
             process = start(["info", "model.pw"], self.folder, stdout=full)
             _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 4, err)
         self.assertRegex(err, r"^pacewise: stdout: cannot write")
+
+    def test_a_disk_that_fills_up_keeps_the_old_model(self):
+        """The system refuses every byte after the first 4096 of a file, as a full disk would."""
+        old = (self.folder / "model.pw").read_bytes()
+        process = start(["fit", "data.npy", "-o", "model.pw", "--atoms", "6", "--max-iter", "3"], self.folder,
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 4, err)
+        self.assertRegex(err.splitlines()[-1], r"^pacewise: model\.pw: cannot write: ")
+        self.assertEqual((self.folder / "model.pw").read_bytes(), old)
+        self.assertEqual([p.name for p in self.folder.iterdir() if p.name.endswith(".tmp")], [])
+
+    def test_pictures_of_different_sizes_are_both_named(self):
+        (self.folder / "pictures").mkdir()
+        (self.folder / "pictures" / "a.pgm").write_bytes(b"P5 2 2 255\nabcd")
+        (self.folder / "pictures" / "b.pgm").write_bytes(b"P5 3 1 255\nabc")
+        self.check([a.format(data="pictures") for a in FIT], 3, r"a\.pgm is 2 x 2 pixels.*b\.pgm is 3 x 1")
 
     def test_missing_samples_are_no_error(self):
         rows = [list(row) for row in ROWS]

@@ -1,14 +1,15 @@
 """The commands on good input: round trips, schema, silence, documents."""
+import fcntl
 import os
+import pathlib
+import pty
 import re
 import struct
-import subprocess
-import sys
+import termios
 import unittest
-import zipfile
 
-from harness import (BINARY, Case, ROOT, csv_text, gzip, idx_bytes, json, mtx_text, npy_bytes, planted, read_container, read_npy,
-                     run, with_header)
+from harness import (Case, ROOT, csv_text, gzip, hdf5_bytes, idx_bytes, json, mat5_bytes, mat73_bytes, mtx_text, npy_bytes,
+                     npz_bytes, pgm_bytes, planted, png_bytes, read_container, read_npy, run, start, with_header)
 
 EASY = ("--tol", "1e-3", "--polish", "100")  # what reaches its tolerance soon
 ENDED = {"converged", "iteration_limit", "time_limit", "cancelled", "numerical_trouble"}
@@ -22,20 +23,62 @@ class RoundTrips(Case):
         self.assertIn("verified: every figure agrees", out)
         self.assertNotIn("NO", out.split("verified")[0])
 
-    def test_every_format(self):
-        with zipfile.ZipFile(self.folder / "data.npz", "w") as archive:
-            archive.writestr("X.npy", npy_bytes(self.rows))
-            archive.writestr("y.npy", npy_bytes(self.labels, "<i4"))
+    def write_every_format(self):
+        """Names to be given to the program, one for every format it reads."""
         grey = [[min(255, max(0, int(100 + 40 * x))) for x in row] for row in self.rows]
-        self.write("data.csv", csv_text(self.rows))
-        self.write("named.tsv", "\t".join(f"f{i}" for i in range(16)) + "\n" + csv_text(self.rows).replace(",", "\t"))
-        self.write("data.csv.gz", gzip.compress(csv_text(self.rows).encode()))
+        column = [[float(x)] for x in self.labels]
+        text = csv_text(self.rows)
+        self.write("data.npz", npz_bytes(X=npy_bytes(self.rows), y=npy_bytes(self.labels, "<i4")))
+        self.write("single.npy", npy_bytes(self.rows, "<f4"))
+        self.write("data.npy.gz", gzip.compress(npy_bytes(self.rows)))
+        self.write("data.csv", text)
+        self.write("named.tsv", "\t".join(f"f{i}" for i in range(16)) + "\n" + text.replace(",", "\t"))
+        self.write("data.csv.gz", gzip.compress(text.encode()))
+        self.write("v5.mat", mat5_bytes(X=self.rows, Y=column))
+        self.write("packed.mat", mat5_bytes(compress=True, fea=self.rows, gnd=column))
+        self.write("v73.mat", mat73_bytes(X=self.rows, Y=column))
+        self.write("data.h5", hdf5_bytes(first=self.rows, labels=column))
         self.write("data.mtx", mtx_text(self.rows))
         self.write("data-idx3-ubyte", idx_bytes(grey, 4))
-        self.write("single.npy", npy_bytes(self.rows, "<f4"))
-        for name in ("data.npy", "data.npz", "data.csv", "named.tsv", "data.csv.gz", "data.mtx", "data-idx3-ubyte", "single.npy"):
+        self.write("data.idx.gz", gzip.compress(idx_bytes(grey, 4)))
+        for j, sample in enumerate(grey):
+            folder = self.folder / "pictures" / f"class{self.labels[j]}"
+            folder.mkdir(parents=True, exist_ok=True)
+            pixels = [sample[4 * i:4 * i + 4] for i in range(4)]
+            (folder / (f"{j}.png" if j % 2 else f"{j}.pgm")).write_bytes(png_bytes(pixels) if j % 2 else pgm_bytes(pixels))
+        return ("data.npy", "single.npy", "data.npy.gz", "data.npz", "data.npz:X", "data.csv", "named.tsv", "data.csv.gz", "v5.mat",
+                "packed.mat", "v73.mat", "data.h5:/first", "data.mtx", "data-idx3-ubyte", "data.idx.gz", "pictures")
+
+    def test_every_format(self):
+        for name in self.write_every_format():
             with self.subTest(name):
                 self.fit_and_verify(name)
+                out, _ = self.call("info", name)
+                self.assertRegex(out, r"samples x features +48 x 16")
+
+    def test_formats_are_known_by_content(self):
+        for name in self.write_every_format():
+            if name == "pictures":
+                continue
+            file, _, variable = name.partition(":")
+            with self.subTest(name):
+                self.write("nameless", (self.folder / file).read_bytes())
+                out, _ = self.call("info", "nameless:" + variable if variable else "nameless", "--json")
+                self.assertEqual((json.loads(out)["samples"], json.loads(out)["features"]), (48, 16))
+
+    def test_sparse_data_stay_sparse(self):
+        """A million by a million numbers, of which three are stored: looked at, but not turned into 8 TB."""
+        self.write("huge.mtx", "%%MatrixMarket matrix coordinate real general\n1000000 1000000 3\n1 1 2.5\n7 8 -1\n9 9 4\n")
+        out, _ = self.call("info", "huge.mtx")
+        self.assertRegex(out, r"format +mtx, sparse\n.*1000000 x 1000000\nrange +-1 \.\. 4\n")
+        _, err = self.call("fit", "huge.mtx", "-o", "m.pw", status=3)
+        self.assertRegex(err, r"1000000 samples of 1000000 features take 7\.3 TiB as a dense matrix, .* are free")
+
+    def test_info_of_data(self):
+        self.write("holes.csv", "a,b,label\n1,,x\n0,-3,y\n0,2.5,x\n")
+        out, _ = self.call("info", "holes.csv", "--label-column", "label", "--json")
+        self.assertEqual(json.loads(out), {"format": "csv", "samples": 3, "features": 2, "sparse": False, "mapped": False,
+                                           "missing": 1, "zeros": 2, "least": -3, "most": 2.5, "classes": 2})
 
     def test_every_level_and_pace(self):
         for options in (("--level", "none"), ("--level", "sample", "--polish", "0"), ("--level", "feature", "--polish", "0"),
@@ -188,6 +231,63 @@ class Figures(Case):
         _, none = self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "5", *EASY, "--progress", "none")
         self.assertNotIn("iteration", none)
 
+    def on_a_terminal(self, columns, *arguments):
+        """What the program writes to stderr where that is a terminal."""
+        ours, its = pty.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        process = start(arguments, self.folder, stderr=its)
+        os.close(its)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the program has ended
+                break
+            if not piece:
+                break
+            shown += piece
+        process.communicate(timeout=60)
+        os.close(ours)
+        self.assertIn(process.returncode, (0, 1))
+        return shown.decode()
+
+    def test_live_line(self):
+        fit = ("fit", "data.npy", "-o", "m.pw", "--atoms", "5", *EASY, "--threads", "1")
+        number = r"[-+.e\d]+"
+        for columns, shape in ((140, rf"\[#*\.*\] \d+/\d+ \w+ +lambda (inf|{number})  selected +\d+%  objective {number}  "
+                                     rf"certificate {number}  \d:\d\d  \d:\d\d left"),
+                               (80, rf"\[#*\.*\] \d+/\d+ lambda (inf|{number})  in \d+%  obj {number}  cert {number}  \d:\d\d left")):
+            with self.subTest(columns):
+                shown = self.on_a_terminal(columns, *fit)
+                lines = shown.split("\r\033[K")
+                self.assertTrue(any(re.match(r"\[#+\.*\] 100% reading data\.npy", line) for line in lines), shown)
+                self.assertTrue(any(re.match(r"\[#+\.*\] 100% neighbours of the hypergraph", line) for line in lines), shown)
+                self.assertGreater(sum(re.fullmatch(shape, line) is not None for line in lines), 5, shown)
+                self.assertLess(max(len(line) for line in lines if line.startswith("[")), columns)
+        self.assertEqual(self.on_a_terminal(80, *fit, "--quiet"), "")
+        self.assertIn("neighbours of 48 samples", self.on_a_terminal(80, "graph", "data.npy", "-o", "l.mtx", "--threads", "1"))
+
+    def test_threads_wait_without_spinning_unless_told(self):
+        environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"}
+        for given, wanted in ((None, "passive"), ("active", "active")):
+            if given:
+                environment["OMP_WAIT_POLICY"] = given
+            process = start(["fit", "data.npy", "-o", "m.pw", "--atoms", "20", "--tol", "0", "--polish", "100000", "--max-iter", "100000"],
+                            self.folder, env=environment)
+            process.stderr.readline()
+            held = pathlib.Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            process.kill()
+            process.communicate()
+            self.assertIn(f"OMP_WAIT_POLICY={wanted}".encode(), held)
+
+    def test_labels_in_the_data_file(self):
+        for name, content in (("l.mat", mat5_bytes(X=self.rows, Y=[[float(x)] for x in self.labels])),
+                              ("l.npz", npz_bytes(X=npy_bytes(self.rows), y=npy_bytes(self.labels, "<i4")))):
+            self.write(name, content)
+            out, err = self.call("fit", name, "-o", "m.pw", "--atoms", "6", *EASY)
+            self.assertIn("holds labels of 3 classes", err)
+            self.assertRegex(out, r"clustered codes +ACC 0\.9|clustered codes +ACC 1\.0")
+
     def test_report_is_one_page(self):
         self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "6", *EASY, "--report", "r.html", "--labels", "labels.npy", "--quiet")
         page = (self.folder / "r.html").read_text()
@@ -196,14 +296,6 @@ class Figures(Case):
         self.assertNotRegex(page, r"<script|http:|https:|@import|url\(")
         for part in ("<svg", "data:image/png;base64,", "prefers-color-scheme", "name=\"viewport\"", "Learned atoms"):
             self.assertIn(part, page)
-
-    def test_demo_without_data(self):
-        out, _ = self.call("demo", "--data", "nowhere", "--per-class", "4", "--atoms", "6", "-o", "d.html")
-        self.assertIn("drawn shapes", out)
-        for method in ("SC", "CSC", "SPSC-S", "SPSC-F", "SPSC-E"):
-            self.assertRegex(out, rf"(?m)^{method} +0\.\d+")
-        self.assertIn("report: d.html", out)
-        self.assertIn("<svg", (self.folder / "d.html").read_text())
 
     def test_help_and_version(self):
         out, _ = self.call("--version")
@@ -219,52 +311,6 @@ class Figures(Case):
                        "graph-space edge-weight weights normalize precision threads seed max-iter tol max-seconds checkpoint every "
                        "resume codes weights-out json report quiet progress").split():
             self.assertRegex(out, rf"(?m)^  (-o,)?--{option}\b")
-
-
-class Documents(Case):
-    def test_man_page_and_completions_are_up_to_date(self):
-        for what, name in (("man", "man/pacewise.1"), ("bash", "completions/pacewise.bash"),
-                           ("zsh", "completions/_pacewise"), ("fish", "completions/pacewise.fish")):
-            out, _ = self.call("generate", what)
-            self.assertEqual(out, (ROOT / name).read_text(), f"run: pacewise generate {what} > {name}")
-
-    def test_bash_completion_completes(self):
-        script = ("source completions/pacewise.bash; COMP_WORDS=(pacewise fit --level el); COMP_CWORD=3; _pacewise;"
-                  "echo ${COMPREPLY[@]}; COMP_WORDS=(pacewise fit --check); COMP_CWORD=2; _pacewise; echo ${COMPREPLY[@]};"
-                  "COMP_WORDS=(pacewise rec); COMP_CWORD=1; _pacewise; echo ${COMPREPLY[@]}")
-        out = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        self.assertEqual(out.split(), ["element", "--checkpoint", "reconstruct"])
-
-    def blocks(self, language):
-        return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs/cli.md").read_text(), re.DOTALL)
-
-    def test_commands_of_the_document_run(self):
-        commands = [line for block in self.blocks("sh") for line in block.splitlines()]
-        self.assertGreater(len(commands), 12)
-        environment = dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}", OMP_WAIT_POLICY="passive")
-        os.symlink(os.path.realpath(BINARY), self.folder / "pacewise")
-        for command in commands:
-            done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=environment, capture_output=True, text=True)
-            accepted = (0, 1) if command.startswith("pacewise fit") else (0,)
-            self.assertIn(done.returncode, accepted, f"{command}\n{done.stderr}")
-        header, array = read_container(self.folder / "model.pw")
-        atoms, features = header["arrays"]["dictionary"]["shape"]
-        numbers = struct.unpack(f"<{atoms * features}d", array("dictionary"))
-        for k in range(atoms):
-            self.assertLessEqual(sum(x * x for x in numbers[k * features:(k + 1) * features]), 1 + 1e-9)
-        self.assertEqual(len(array("codes_start")), 8 * 49)
-        self.check_python_lines()
-
-    def check_python_lines(self):
-        lines, = self.blocks("python")
-        self.assertLessEqual(len(lines.strip().splitlines()), 16)
-        try:
-            import numpy  # noqa: F401
-        except ImportError:
-            return  # the standard library alone has read the same file above
-        done = subprocess.run([sys.executable, "-c", lines, "model.pw"], cwd=self.folder, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("(16, 16)", done.stdout)
 
 
 if __name__ == "__main__":

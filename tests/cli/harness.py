@@ -10,14 +10,16 @@ import tempfile
 import unittest
 import zlib
 
+from formats import (csv_text, hdf5_bytes, idx_bytes, mat5_bytes, mat73_bytes, mtx_text, npy_bytes, npz_bytes, pgm_bytes,
+                     png_bytes)
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("PACEWISE_BIN", "pacewise")
 
 
 def start(arguments, folder, **more):
-    environment = dict(os.environ, OMP_WAIT_POLICY="passive")
-    return subprocess.Popen([BINARY, *map(str, arguments)], cwd=folder, env=environment, text=True,
-                            stdin=subprocess.DEVNULL, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more})
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([BINARY, *map(str, arguments)], cwd=folder, text=True, **{**streams, **more})
 
 
 def run(arguments, folder):
@@ -31,33 +33,10 @@ def run(arguments, folder):
     return process.returncode, out, err
 
 
-def npy_bytes(rows, kind="<f8"):
-    shape = f"({len(rows)}, {len(rows[0])})" if isinstance(rows[0], (list, tuple)) else f"({len(rows)},)"
-    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    flat = [x for row in rows for x in row] if isinstance(rows[0], (list, tuple)) else rows
-    code = {"<f8": "d", "<f4": "f", "<i4": "i"}[kind]
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(flat)}{code}", *flat)
-
-
 def read_npy(path):
     data = pathlib.Path(path).read_bytes()
     length = struct.unpack_from("<H", data, 8)[0]
     return data[10 + length:]
-
-
-def csv_text(rows):
-    return "".join(",".join(repr(float(x)) for x in row) + "\n" for row in rows)
-
-
-def mtx_text(rows):
-    entries = [(i + 1, j + 1, x) for i, row in enumerate(rows) for j, x in enumerate(row) if x != 0]
-    head = f"%%MatrixMarket matrix coordinate real general\n{len(rows)} {len(rows[0])} {len(entries)}\n"
-    return head + "".join(f"{i} {j} {x!r}\n" for i, j, x in entries)
-
-
-def idx_bytes(rows, side):
-    return struct.pack(">IIII", 0x0803, len(rows), side, len(rows[0]) // side) + bytes(int(x) for row in rows for x in row)
 
 
 def planted(samples=48, features=16, classes=3, seed=1):
@@ -126,5 +105,6 @@ class Case(unittest.TestCase):
         return path
 
 
-__all__ = ["BINARY", "ROOT", "Case", "csv_text", "gzip", "idx_bytes", "json", "mtx_text", "npy_bytes", "planted",
-           "read_container", "read_npy", "run", "start", "with_header"]
+__all__ = ["BINARY", "ROOT", "Case", "csv_text", "gzip", "hdf5_bytes", "idx_bytes", "json", "mat5_bytes", "mat73_bytes",
+           "mtx_text", "npy_bytes", "npz_bytes", "pgm_bytes", "planted", "png_bytes", "read_container", "read_npy", "run",
+           "start", "with_header"]

@@ -1,6 +1,8 @@
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
+#include "pacewise/algebra/random.hpp"
 #include "scratch.hpp"
 
 namespace pacewise {
@@ -76,6 +78,40 @@ TEST(CsvFile, ExtremesOfTheNumberType) {
   EXPECT_EQ(wide.values(3, 0), 0.1);
   EXPECT_TRUE(std::isinf(wide.values(4, 0)));
   EXPECT_EQ(parse<float>("0.1,16777217\n1,2\n").values(0, 0), 0.1F);
+}
+
+/// Short and long decimals, many of them halfway between two floats or doubles: the nearest one, as the C library says.
+template <class T>
+void expect_nearest() {
+  Random random(3);
+  std::string text;
+  std::vector<std::string> fields{
+      "0",  "-0.0",     "9007199254740993",     "9007199254740992e22",  "1e22",   "1e23", "16777217", "0.1e-10", "1.",
+      ".5", "00012.50", "18446744073709551615", "18446744073709551616", "5e-324", "1E+2"};
+  for (int i = 0; i < 20000; ++i) {
+    std::string field = random.uniform() < 0.3 ? "-" : "";
+    for (Index d = random.below(18) + 1; d > 0; --d) field += static_cast<char>('0' + random.below(10));
+    if (random.uniform() < 0.7) {
+      field += '.';
+      for (Index d = random.below(12) + 1; d > 0; --d) field += static_cast<char>('0' + random.below(10));
+    }
+    if (random.uniform() < 0.3) field += "e" + std::to_string(random.below(60) - 30);
+    fields.push_back(field);
+  }
+  for (const std::string& field : fields) text += "7," + field + "\n";
+  const Table<T> table = parse<T>(text);
+  ASSERT_EQ(table.samples(), static_cast<Index>(fields.size()));
+  for (std::size_t j = 0; j < fields.size(); ++j) {
+    const T wanted = sizeof(T) == 4 ? static_cast<T>(std::strtof(fields[j].c_str(), nullptr))
+                                    : static_cast<T>(std::strtod(fields[j].c_str(), nullptr));
+    const T found = table.values(1, static_cast<Index>(j));
+    EXPECT_EQ(found, wanted) << fields[j];
+    EXPECT_EQ(std::signbit(found), std::signbit(wanted)) << fields[j];
+  }
+}
+TEST(CsvFile, DecimalsBecomeTheNearestNumber) {
+  expect_nearest<float>();
+  expect_nearest<double>();
 }
 
 TEST(CsvFile, LabelColumn) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "pacewise/data/files/csv_dialect.hpp"
+#include "pacewise/data/files/decimal.hpp"
 
 namespace pacewise {
 namespace {
@@ -84,8 +85,9 @@ class CsvReader {
     Index row = chunk.first_row;
     const Index last = chunk.first_row + chunk.rows;
     std::size_t at = text.skip_to_row(chunk.begin);
+    bool easy = true;
     for (; at < chunk.end && row < last; ++row) {
-      const std::size_t end = parse_row(text, at, row);
+      const std::size_t end = parse_row(text, at, row, easy);
       if ((row & 1023) == 0) check_cancel();
       at = text.skip_to_row(end);
     }
@@ -94,19 +96,28 @@ class CsvReader {
 
   void check_cancel() const { reading_.at(0, 1); }
 
-  /// Numbers are read in place; what is no plain number goes the slow way through next_field.
-  std::size_t parse_row(const CsvText& text, std::size_t start, Index row) {
+  /// Numbers are read in place; what is no plain number goes the slow way through next_field. Both ways to read a
+  /// number give the same bits: where half of a row is not `easy`, that way is not tried any more.
+  std::size_t parse_row(const CsvText& text, std::size_t start, Index row, bool& easy) {
     T* out = out_.view.col(row);
     std::size_t at = start;
     const char* end = bytes_.data() + bytes_.size();
     std::size_t after = at;
+    Index hard = 0;
     for (Index c = 0; c < dialect_.columns; ++c) {
       if (at == std::string_view::npos) report_row(text, start);
       while (at < bytes_.size() && text.is_blank(bytes_[at])) ++at;
       T value = 0;
-      const auto [stop, error] = std::from_chars(bytes_.data() + at, end, value);
+      const char* stop = easy ? parse_easy_decimal(bytes_.data() + at, end, value) : nullptr;
+      bool number = stop != nullptr;
+      if (!number) {
+        ++hard;
+        const auto [last, error] = std::from_chars(bytes_.data() + at, end, value);
+        stop = last;
+        number = error == std::errc();
+      }
       const auto next = static_cast<std::size_t>(stop - bytes_.data());
-      if (c != label_ && error == std::errc() && text.is_field_end(next)) {
+      if (c != label_ && number && text.is_field_end(next)) {
         *out++ = value;
         after = next;
         at = text.after_field(next);
@@ -120,6 +131,7 @@ class CsvReader {
         *out++ = parse_field(field, c);
     }
     if (at != std::string_view::npos) report_row(text, start);
+    easy = easy && 2 * hard < dialect_.columns;
     const std::size_t newline = bytes_.find('\n', after);
     return newline == std::string_view::npos ? bytes_.size() : newline + 1;
   }

@@ -1,5 +1,0 @@
-#include "memory_file.hpp"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return pacewise::fuzz::read_bytes({"\0\0", 2}, data, size);
-}

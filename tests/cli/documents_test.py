@@ -1,0 +1,62 @@
+"""The documents of the program: what is generated is up to date, and docs/cli.md runs as it stands, Python included."""
+import os
+import re
+import struct
+import subprocess
+import unittest
+
+from harness import BINARY, Case, ROOT, read_container
+
+PYTHON = os.environ.get("PACEWISE_PYTHON", str(ROOT / ".venv/bin/python"))  # one with NumPy: tools/python-env makes it
+
+
+class Documents(Case):
+    def test_man_page_and_completions_are_up_to_date(self):
+        for what, name in (("man", "man/pacewise.1"), ("bash", "completions/pacewise.bash"),
+                           ("zsh", "completions/_pacewise"), ("fish", "completions/pacewise.fish")):
+            out, _ = self.call("generate", what)
+            self.assertEqual(out, (ROOT / name).read_text(), f"run: pacewise generate {what} > {name}")
+
+    def test_bash_completion_completes(self):
+        script = ("source completions/pacewise.bash; COMP_WORDS=(pacewise fit --level el); COMP_CWORD=3; _pacewise;"
+                  "echo ${COMPREPLY[@]}; COMP_WORDS=(pacewise fit --check); COMP_CWORD=2; _pacewise; echo ${COMPREPLY[@]};"
+                  "COMP_WORDS=(pacewise rec); COMP_CWORD=1; _pacewise; echo ${COMPREPLY[@]}")
+        out = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(out.split(), ["element", "--checkpoint", "reconstruct"])
+
+    def in_folder(self, command, *accepted):
+        environment = dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}")
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
+        self.assertIn(done.returncode, accepted, f"{command}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def test_the_walk_through_runs_in_its_own_order(self):
+        """On the data its first lines make; nothing is prepared here but the program's place in the path."""
+        for name in ("data.npy", "labels.npy"):
+            os.remove(self.folder / name)
+        os.symlink(os.path.realpath(BINARY), self.folder / "pacewise")
+        blocks = re.findall(r"```(\w+)\n(.*?)```", (ROOT / "docs/cli.md").read_text(), re.DOTALL)
+        self.assertEqual({language for language, _ in blocks}, {"sh", "python"})
+        commands, shown = [], ""
+        for language, text in blocks:
+            if language == "python":
+                shown = self.in_folder([PYTHON, "-c", text, "model.pw"], 0)
+                continue
+            for command in text.splitlines():
+                self.in_folder(["sh", "-c", command], *((0, 1) if command.startswith("pacewise fit") else (0,)))
+                commands.append(command.split()[1])
+        self.assertRegex(shown, r"^\S+ \(16, 16\) \d+\n$")
+        self.assertEqual(set(commands), {"info", "fit", "verify", "encode", "reconstruct", "score", "cluster", "evaluate", "graph", "demo"})
+        self.check_model()
+
+    def check_model(self):
+        header, array = read_container(self.folder / "model.pw")
+        atoms, features = header["arrays"]["dictionary"]["shape"]
+        numbers = struct.unpack(f"<{atoms * features}d", array("dictionary"))
+        for k in range(atoms):
+            self.assertLessEqual(sum(x * x for x in numbers[k * features:(k + 1) * features]), 1 + 1e-9)
+        self.assertEqual(len(array("codes_start")), 8 * (header["shape"][0] + 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
