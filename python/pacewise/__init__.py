@@ -19,7 +19,7 @@ from . import _core  # noqa: E402
 if not _policy_given:
     del _os.environ["OMP_WAIT_POLICY"]
 
-from . import datasets  # noqa: E402
+from . import datasets, model_selection  # noqa: E402
 from ._coder import SelfPacedSparseCoder, preset_options  # noqa: E402
 from ._core import Error, __version__  # noqa: E402
 from ._evaluate import KMeansResult, clustering_scores, kmeans  # noqa: E402
@@ -37,6 +37,7 @@ __all__ = [
     "kmeans",
     "kneighbors",
     "knn_graph",
+    "model_selection",
     "objective",
     "pace_weights",
     "plot",

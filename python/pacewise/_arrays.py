@@ -13,7 +13,7 @@ from ._core import Error
 SparseParts = tuple[int, int, NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
 
-def as_rows(name: str, X: Any, dtype: DTypeLike = None) -> NDArray:
+def as_rows(name: str, X: Any, dtype: DTypeLike | None = None) -> NDArray:
     """(n, m), C-contiguous; float32 stays, everything else becomes float64. No copy where none is needed."""
     if sp.issparse(X):
         X = X.toarray()

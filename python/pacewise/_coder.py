@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._arrays import as_rows, from_parts, seed_of, sparse_parts, thread_number, weights_of
+from ._progress import watcher
 
 # the type the library wants for each option; None stands for the preset's value
 _TYPES: dict[str, Callable] = {
@@ -86,7 +87,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     max_seconds : time limit, None for none
     random_state : an int is the seed itself; same seed, same bits, for any number of threads
     n_threads : None for all
-    verbose : 1 prints a table line per iteration
+    verbose : 1 prints a table line per iteration, "bar" draws a progress bar
     callback : called with a dict of the iteration's record; returning False stops the fit
 
     Attributes
@@ -140,7 +141,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         max_seconds: float | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
-        verbose: int = 0,
+        verbose: int | str = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ):
         self.n_components = n_components
@@ -196,33 +197,48 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             Laplacian alone (with gamma=0)
         graph_points : (n, D) coordinates in which neighbours are looked for
         """
-        options = {"seed": seed_of(self.random_state)}
+        before = dict(vars(self))
+        try:
+            self._fit(X, weights=(sample_weight, feature_weight, entry_weight), graph=graph, graph_points=graph_points)
+        except BaseException:  # Ctrl-C too: unfitted, or as it was
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._warn()
+        return self
+
+    def _fit(self, X: Any, weights: tuple[Any, Any, Any], graph: Any, graph_points: Any) -> None:
+        options: dict[str, Any] = {"seed": seed_of(self.random_state)}
         for name, kind in _TYPES.items():
             value = getattr(self, name)
             options[name] = None if value is None else kind(value)
+        if isinstance(self.verbose, str) and self.verbose != "bar":
+            raise _core.Error(f"verbose = {self.verbose}: must be 0, 1 or 'bar'")
         X = self._rows(X, reset=True)
-        weights = weights_of(X, sample_weight, feature_weight, entry_weight)
-        for name, values in weights.items():
+        given = weights_of(X, *weights)
+        for name, values in given.items():
             if values is not None and not values.any():
                 raise _core.Error(f"{name} is zero everywhere: at least one weight must be positive")
         incidence, laplacian = graph if isinstance(graph, tuple) else (None, graph)
-        result = _core.fit(
-            X,
-            **weights,
-            options=options,
-            laplacian=sparse_parts("graph", laplacian),
-            incidence=sparse_parts("graph", incidence),
-            graph_points=None if graph_points is None else as_rows("graph_points", graph_points, np.float64),
-            threads=thread_number(self.n_threads),
-            max_seconds=None if self.max_seconds is None else float(self.max_seconds),
-            callback=self._each_iteration(),
-        )
+        callback, over = watcher(self.verbose, self.callback, options)
+        try:
+            result = _core.fit(
+                X,
+                **given,
+                options=options,
+                laplacian=sparse_parts("graph", laplacian),
+                incidence=sparse_parts("graph", incidence),
+                graph_points=None if graph_points is None else as_rows("graph_points", graph_points, np.float64),
+                threads=thread_number(self.n_threads),
+                max_seconds=None if self.max_seconds is None else float(self.max_seconds),
+                callback=callback,
+            )
+        finally:
+            over()
         self._keep(result, X.shape)
         chosen = np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _OFFSET_SAMPLES)).astype(int))
         scores = self._trust(X if chosen.size == X.shape[0] else np.ascontiguousarray(X[chosen]))[0]
         self.offset_ = float(np.nanquantile(-scores, _OFFSET_SHARE))
-        self._warn()
-        return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray:
         """Codes (n, r) of the training samples: ``codes_``. They hold the graph terms, those of ``transform`` do not."""
@@ -254,22 +270,6 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             "regularizer": self.regularizer,
             "regularizer_params": dict(self.regularizer_params or {}),
         }
-
-    def _each_iteration(self) -> Callable[[dict[str, Any]], Any] | None:
-        if not self.verbose:
-            return self.callback
-        print(" iter  phase      lambda  selected      objective  density  dead  codes cert.  dict. cert.   seconds")
-
-        def show(record: dict[str, Any]) -> Any:
-            print(
-                f"{record['iteration']:5d}  {record['phase']:6s}  {record['lambda']:10.4g}  {record['selected']:8.4f}"
-                f"  {record['objective']:13.6g}  {record['density']:7.4f}  {record['dead_atoms']:4d}"
-                f"  {record['certificate_codes']:11.2e}  {record['certificate_dictionary']:11.2e}"
-                f"  {record['seconds']:8.2f}"
-            )
-            return self.callback(record) if self.callback is not None else None
-
-        return show
 
     def _warn(self) -> None:
         if self.termination_ == "numerical_trouble":
@@ -321,6 +321,10 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """1 for inliers, -1 for outliers (n,)."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray:
+        """``fit`` and ``predict`` of the same samples (n,)."""
+        return self.fit(X, y, **fit_params).predict(X)
+
     def _rows(self, X: Any, reset: bool) -> NDArray:
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
@@ -360,7 +364,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         params["callback"] = None
         if not isinstance(params["random_state"], (int, np.integer)):
             params["random_state"] = None
-        arrays: dict[str, NDArray] = {}
+        arrays: dict[str, Any] = {}
         plain: dict[str, Any] = {}
         for name, value in vars(self).items():
             if name not in params:

@@ -127,7 +127,17 @@ def update_dictionary(
     return (B, certificate) if return_certificate else B
 
 
-def update_consistency(incidence: Any, codes: ArrayLike, *, eta: float, n_threads: int | None = None) -> NDArray:
+@overload
+def update_consistency(
+    incidence: Any, codes: ArrayLike, *, eta: float, return_certificate: Literal[False] = ..., n_threads: int | None = ...
+) -> NDArray: ...
+@overload
+def update_consistency(
+    incidence: Any, codes: ArrayLike, *, eta: float, return_certificate: Literal[True], n_threads: int | None = ...
+) -> tuple[NDArray, float]: ...
+
+
+def update_consistency(incidence, codes, *, eta, return_certificate=False, n_threads=None):
     """Map Q (e, r) that minimises  |H - Q S'|_F^2 + eta |Q|_F^2,  in closed form.
 
     Parameters
@@ -135,9 +145,17 @@ def update_consistency(incidence: Any, codes: ArrayLike, *, eta: float, n_thread
     incidence : (e, n) matrix H, sparse or dense
     codes : (n, r) array S
     eta : float > 0
+    return_certificate : also return the size of the gradient, relative to its terms: 0 at the optimum
+
+    Returns
+    -------
+    (e, r) map, or (map, certificate)
     """
     S = as_rows("codes", codes)
-    return _core.update_consistency(sparse_parts("incidence", incidence), S, float(eta), thread_number(n_threads))[0]
+    Q, certificate, _, _ = _core.update_consistency(
+        sparse_parts("incidence", incidence), S, float(eta), thread_number(n_threads)
+    )
+    return (Q, certificate) if return_certificate else Q
 
 
 def pace_weights(loss: ArrayLike, lam: float, *, regularizer: str = "linear", **params: float) -> NDArray:

@@ -63,7 +63,9 @@ def load(
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise _core.Error(f"dtype = {dtype}: must be float32 or float64")
-    read = _core.read_float32 if dtype == np.float32 else _core.read_float64
+    from . import _files  # HDF5 and the like are only loaded by who reads a file
+
+    read = _files.read_float32 if dtype == np.float32 else _files.read_float64
     table = read(path, variable, str(label_column), header, delimiter, thread_number(n_threads))
     sparse = from_parts(table.pop("sparse"))
     bunch = Bunch(**table)
@@ -71,7 +73,7 @@ def load(
         bunch.data = sparse.T.tocsr().astype(dtype)
     bunch.sample_shape = tuple(bunch.sample_shape) or (bunch.data.shape[1],)
     if labels is not None:
-        bunch.target, bunch.target_names = _core.read_labels(_existing(labels), bunch.data.shape[0], "")
+        bunch.target, bunch.target_names = _files.read_labels(_existing(labels), bunch.data.shape[0], "")
     return bunch
 
 
@@ -123,9 +125,9 @@ def _find(name_or_path: str | os.PathLike, data_home: str | os.PathLike | None) 
     name = str(name_or_path)
     if name not in NAMED or os.path.exists(name):
         return _existing(name_or_path)
-    homes = [data_home, os.environ.get("PACEWISE_DATA"), FASHION_MNIST if name.startswith("fashion") else None]
-    for home in homes:
-        for file in NAMED[name] if home else []:
+    homes: list[Any] = [data_home, os.environ.get("PACEWISE_DATA"), FASHION_MNIST if name.startswith("fashion") else None]
+    for home in filter(None, homes):
+        for file in NAMED[name]:
             if (pathlib.Path(home) / file).exists():
                 return str(pathlib.Path(home) / file)
     raise FileNotFoundError(

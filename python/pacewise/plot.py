@@ -22,7 +22,7 @@ def _image_shape(m: int, shape: tuple[int, int] | None) -> tuple[int, int]:
     if shape is not None:
         if len(shape) != 2 or shape[0] * shape[1] != m:
             raise ValueError(f"shape = {shape}: must be two numbers with the product {m}, the number of features")
-        return tuple(shape)
+        return shape[0], shape[1]
     height = next(h for h in range(math.isqrt(m), 0, -1) if m % h == 0)
     return height, m // height
 
@@ -62,8 +62,7 @@ def weights(model: Any, sample: int | None = None, shape: tuple[int, int] | None
         if values.ndim != 2:
             raise ValueError(f"sample = {sample}: only level 'element' has weights for the entries of a sample")
         ax.imshow(values[sample].reshape(_image_shape(values.shape[1], shape)), cmap="gray", vmin=0, vmax=1)
-        ax.set_axis_off()
-        ax.set_title(f"weights of sample {sample}")
+        ax.set(xticks=[], yticks=[], title=f"weights of sample {sample}")  # with a frame: most weights are white
         return ax
     ax.hist(values.reshape(-1), bins=50, range=(0, 1))
     ax.set_xlabel("self-paced weight")
@@ -73,35 +72,52 @@ def weights(model: Any, sample: int | None = None, shape: tuple[int, int] | None
 
 
 def convergence(model: Any, ax: Axes | None = None) -> Axes:
-    """Objective per iteration, by phase. Across a change of lambda, values are not comparable: each phase is a line.
+    """Objective per iteration, by phase. Values are joined by a line where lambda stays; across a change of lambda they
+    are not comparable.
 
     model : a fitted coder, or its ``history_``
     """
     history = getattr(model, "history_", model)
-    iteration, value, phase = (np.asarray(history[key]) for key in ("iteration", "objective", "phase"))
+    iteration, value, phase, lam = (np.asarray(history[key]) for key in ("iteration", "objective", "phase", "lambda"))
     ax = _axes(ax)
     for name in dict.fromkeys(phase):
         inside = phase == name
-        ax.plot(iteration[inside], value[inside], "o-", markersize=3, label=str(name))
+        moves = len(set(lam[inside])) > 1
+        label = f"{name} (lambda moves)" if moves else str(name)
+        ax.plot(iteration[inside], value[inside], "o" if moves else "o-", markersize=3, label=label)
     ax.set_xlabel("iteration")
     ax.set_ylabel("objective")
-    ax.legend()
+    ax.legend(fontsize="small")
     return ax
 
 
 def pace(
-    regularizers: Sequence[str] = ("hard", "linear", "polynomial", "logarithmic", "mixture", "welsch"),
+    regularizers: Any = ("hard", "linear", "polynomial", "logarithmic", "mixture", "welsch"),
     lam: float = 1.0,
     loss: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Weight against loss for one or several regularizers at the same lambda."""
-    names = [regularizers] if isinstance(regularizers, str) else regularizers
+    """Weight against loss for one or several regularizers at the same lambda; or, for a fitted coder, the share of units let
+    in and their mean weight per iteration.
+
+    regularizers : a name, several, or a fitted coder
+    """
+    if hasattr(regularizers, "history_"):
+        return _pace_of(regularizers.history_, _axes(ax))
+    names: Sequence[str] = [regularizers] if isinstance(regularizers, str) else regularizers
     losses = np.linspace(0, 1.5 * lam, 301) if loss is None else np.asarray(loss, dtype=float)
     ax = _axes(ax)
     for name in names:
         ax.plot(losses, pace_weights(losses, lam, regularizer=name), label=name)
     ax.set_xlabel("loss")
     ax.set_ylabel("weight")
-    ax.legend()
+    ax.legend(fontsize="x-small", loc="upper right")
+    return ax
+
+
+def _pace_of(history: dict[str, Any], ax: Axes) -> Axes:
+    ax.plot(history["iteration"], history["selected"], "o-", markersize=3, label="share let in")
+    ax.plot(history["iteration"], history["mean_weight"], "o-", markersize=3, label="mean weight")
+    ax.set(xlabel="iteration", ylim=(0, 1.05))
+    ax.legend(fontsize="small")
     return ax

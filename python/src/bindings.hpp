@@ -7,6 +7,5 @@ void bind_model(nanobind::module_& module);
 void bind_steps(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);
 void bind_evaluate(nanobind::module_& module);
-void bind_files(nanobind::module_& module);
 
 }  // namespace pacewise::python

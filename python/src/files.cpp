@@ -1,5 +1,4 @@
 #include "arrays.hpp"
-#include "bindings.hpp"
 #include "pacewise/data/files/table.hpp"
 #include "running.hpp"
 
@@ -69,12 +68,23 @@ nb::tuple labels(const std::string& path, Index samples, const std::string& vari
 
 }  // namespace
 
-void bind_files(nb::module_& m) {
+}  // namespace pacewise::python
+
+NB_MODULE(_files, m) {
+  using namespace pacewise::python;
+  m.attr("Error") = nb::module_::import_("pacewise._core").attr("Error");
+  nb::register_exception_translator(
+      [](const std::exception_ptr& thrown, void* error) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const pacewise::Error& e) {
+          PyErr_SetString(static_cast<PyObject*>(error), e.what());
+        }
+      },
+      nb::object(m.attr("Error")).ptr());
   m.def("read_float32", &read<float>, "path"_a, "variable"_a, "label_column"_a, "header"_a.none(), "delimiter"_a,
         "threads"_a);
   m.def("read_float64", &read<double>, "path"_a, "variable"_a, "label_column"_a, "header"_a.none(), "delimiter"_a,
         "threads"_a);
   m.def("read_labels", &labels, "path"_a, "samples"_a, "variable"_a);
 }
-
-}  // namespace pacewise::python

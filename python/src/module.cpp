@@ -11,5 +11,4 @@ NB_MODULE(_core, module) {
   bind_steps(module);
   bind_graph(module);
   bind_evaluate(module);
-  bind_files(module);
 }

@@ -1,6 +1,7 @@
 import os
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # without it scikit-learn skips one of its checks
 
 import numpy as np
 import pytest

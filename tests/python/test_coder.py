@@ -1,23 +1,28 @@
 """The estimator: what it promises about data, precision, stopping, files and scikit-learn."""
 
 import pickle
+import re
 import signal
 import threading
 import time
+import tracemalloc
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from joblib import Parallel, delayed
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.covariance import EllipticEnvelope
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import pacewise
-from pacewise import SelfPacedSparseCoder
+from pacewise import SelfPacedSparseCoder, _coder
 
 
 def quick(**options):
@@ -207,9 +212,14 @@ def test_callback_may_raise(X):
         quick(callback=fail).fit(X)
 
 
-def test_interrupt_within_a_second(rng):
+@pytest.mark.parametrize("fitted", [False, True])
+def test_interrupt_within_a_second(rng, fitted):
     X = rng.standard_normal((3000, 400))
     started = []
+    coder = SelfPacedSparseCoder(256, beta=0.05, random_state=0)
+    if fitted:
+        coder.set_params(n_components=4, max_iter=300).fit(X[:20, :6]).set_params(n_components=256)
+    before = dict(vars(coder))
 
     def interrupt():
         started.append(time.monotonic())
@@ -218,8 +228,14 @@ def test_interrupt_within_a_second(rng):
     timer = threading.Timer(1.5, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        SelfPacedSparseCoder(256, beta=0.05, random_state=0).fit(X)
+        coder.fit(X)
     assert time.monotonic() - started[0] < 1
+    assert vars(coder).keys() == before.keys() and all(vars(coder)[name] is value for name, value in before.items())
+    if fitted:
+        assert coder.transform(X[:20, :6]).shape == (20, 4)
+    else:
+        with pytest.raises(NotFittedError):
+            coder.transform(X)
 
 
 def test_other_threads_run_during_a_fit(rng):
@@ -250,6 +266,113 @@ def test_verbose_prints_a_table(X, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["iter", "phase", "lambda"]
     assert len(lines) == coder.n_iter_ + 1
+
+
+def test_verbose_bar(X, capsys):
+    coder = quick(verbose="bar").fit(X)
+    out, err = capsys.readouterr()
+    assert out == ""
+    drawings = err.rstrip("\n").split("\r")[1:]
+    assert drawings and err.endswith("\n")
+    assert re.match(rf"fit 100%\|█+\| {coder.n_iter_}/{coder.n_iter_} \[", drawings[-1])
+    assert all(re.match(r"fit +\d+%\|[█ ]{24}\| \d+/\d+ \[", drawing) for drawing in drawings)
+    with pytest.raises(pacewise.Error, match="verbose"):
+        quick(verbose="loud").fit(X)
+
+
+def test_bar_ends_its_line_when_the_fit_fails(X, capsys):
+    def fail(record):
+        if record["iteration"] == 3:
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        quick(verbose="bar", callback=fail).fit(X)
+    assert capsys.readouterr().err.endswith("\n")
+
+
+def test_verbose_and_callback_go_together(X, capsys):
+    coder = quick(verbose=1, callback=lambda record: record["iteration"] < 2).fit(X)
+    assert coder.termination_ == "cancelled" and len(capsys.readouterr().out.splitlines()) == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_hidden_copy_on_the_way_in(dtype):
+    """The library is handed the caller's own numbers: what NumPy allocates on the way is small next to X."""
+    X = np.random.default_rng(0).standard_normal((4000, 250)).astype(dtype)
+    coder = SelfPacedSparseCoder(2, beta=1.0, level="none", graph="none", normalize="none", max_iter=1, random_state=0)
+    given = []
+    real, _coder._core = _coder._core, type("Spy", (), {"__getattr__": lambda self, name: getattr(real, name)})()
+    _coder._core.fit = lambda data, **rest: (given.append(data), real.fit(data, **rest))[1]
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            coder.fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        _coder._core = real
+    assert np.shares_memory(given[0], X) and given[0].ctypes.data == X.ctypes.data
+    # the scores' 1000 samples and finiteness masks; a copy of X would be X.nbytes more
+    assert peak < 0.8 * X.nbytes, (peak, X.nbytes)
+
+
+def test_fit_predict(corrupted):
+    bunch, coder = corrupted
+    assert (clone(coder).fit_predict(bunch.data) == coder.predict(bunch.data)).all()
+
+
+def test_conventions_of_other_detectors(corrupted, rng):
+    """As EllipticEnvelope: higher is more normal, offset_ is what decision_function subtracts, predict its sign."""
+    bunch, coder = corrupted
+    X = np.vstack([bunch.data[:40], 3 * rng.standard_normal((5, bunch.data.shape[1]))])
+    other = EllipticEnvelope(support_fraction=0.9, random_state=0).fit(bunch.data)
+    for detector in (coder, other):
+        np.testing.assert_allclose(detector.decision_function(X), detector.score_samples(X) - detector.offset_)
+        assert (detector.predict(X) == np.where(detector.decision_function(X) >= 0, 1, -1)).all()
+        assert (detector.predict(X)[-5:] == -1).all()
+        assert detector.score_samples(X).shape == detector.predict(X).shape == (45,)
+        assert (detector.predict(bunch.data) == -1).mean() == pytest.approx(0.1, abs=0.02)
+
+
+def test_set_output(X):
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(16)], index=[f"row {i}" for i in range(60)])
+    coder = quick().set_output(transform="pandas").fit(frame)
+    names = [f"selfpacedsparsecoder{k}" for k in range(8)]
+    for codes in (coder.transform(frame), quick().set_output(transform="pandas").fit_transform(frame)):
+        assert isinstance(codes, pd.DataFrame) and list(codes.columns) == names and (codes.index == frame.index).all()
+    assert list(coder.get_feature_names_out()) == names
+    assert (coder.feature_names_in_ == frame.columns).all()
+
+
+def test_sample_weight_is_routed(X):
+    weight = np.linspace(0.1, 2, 60)
+    direct = quick(level="none").fit(X, sample_weight=weight)
+    with config_context(enable_metadata_routing=True):
+        coder = quick(level="none").set_fit_request(sample_weight=True)
+        routed = make_pipeline(coder, KMeans(3, n_init=1).set_fit_request(sample_weight=False)).fit(X, sample_weight=weight)
+        assert (routed[0].components_ == direct.components_).all()
+        ignored = make_pipeline(quick(level="none").set_fit_request(sample_weight=False), KMeans(3, n_init=1).set_fit_request(sample_weight=True))
+        assert not (ignored.fit(X, sample_weight=weight)[0].components_ == direct.components_).all()
+    assert not (quick(level="none").fit(X).components_ == direct.components_).all()
+
+
+def test_joblib(X):
+    alone = [quick(random_state=seed, n_threads=1).fit(X).objective_ for seed in range(3)]
+    for backend in ("loky", "threading"):
+        fitted = Parallel(n_jobs=2, backend=backend)(delayed(quick(random_state=seed, n_threads=1).fit)(X) for seed in range(3))
+        assert [coder.objective_ for coder in fitted] == alone
+
+
+def test_inverse_transform_fills_holes(corrupted, rng):
+    """inverse_transform(transform(X)) has a value for every hole: in data units where samples are not normalised."""
+    bunch, _ = corrupted
+    holes = rng.uniform(size=bunch.clean.shape) < 0.15
+    X = np.where(holes, np.nan, bunch.clean)
+    coder = SelfPacedSparseCoder(15, beta=0.01, graph="none", level="none", normalize="none", tol=1e-3, random_state=0).fit(X)
+    filled = coder.inverse_transform(coder.transform(X))
+    np.testing.assert_allclose(filled[holes], coder.impute(X)[holes], atol=1e-9)
+    assert np.abs(filled - bunch.clean)[holes].mean() < 0.3 * np.abs(bunch.clean)[holes].mean()
 
 
 def test_warns_at_max_iter(X):

@@ -80,6 +80,15 @@ def test_plots(corrupted):
     assert sum(len(line.get_xdata()) for line in axes[3].lines) == coder.n_iter_
     assert plot.pace(ax=axes[4]) is axes[4]
     assert len(axes[4].lines) == 6
+    for line in axes[4].lines:
+        v = pacewise.pace_weights(line.get_xdata(), 1.0, regularizer=line.get_label())
+        assert (line.get_ydata() == v).all()
+    assert plot.pace(coder, ax=axes[5]) is axes[5]
+    share, mean = axes[5].lines
+    assert (share.get_ydata() == coder.history_["selected"]).all() and (mean.get_ydata() == coder.history_["mean_weight"]).all()
+    joined = [line for line in axes[3].lines if line.get_linestyle() != "None"]
+    paced = [line for line in axes[3].lines if line.get_linestyle() == "None"]
+    assert joined and [line.get_label() for line in paced] == ["paced (lambda moves)"]
     assert plot.pace("linear", lam=2.0).figure is not axes[0].figure
     with pytest.raises(ValueError, match="shape"):
         plot.atoms(coder, shape=(3, 8))

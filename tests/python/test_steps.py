@@ -42,8 +42,13 @@ def test_unused_atoms_stay(rng):
 def test_consistency(rng):
     S = rng.standard_normal((20, 5))
     H, _ = pacewise.hypergraph(rng.standard_normal((20, 6)), 3, space="raw")
-    Q = pacewise.update_consistency(H, S, eta=0.7)
+    Q, certificate = pacewise.update_consistency(H, S, eta=0.7, return_certificate=True)
     np.testing.assert_allclose(Q, H @ S @ np.linalg.inv(S.T @ S + 0.7 * np.eye(5)), atol=1e-12)
+    assert certificate < 1e-8 and (Q == pacewise.update_consistency(H, S, eta=0.7)).all()
+    theirs = cp.Variable(Q.shape)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(H.toarray() - theirs @ S.T) + 0.7 * cp.sum_squares(theirs)))
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    np.testing.assert_allclose(Q, theirs.value, atol=1e-5)
 
 
 REGULARIZERS = {

@@ -1,0 +1,65 @@
+"""Cluster images of which half have a white square in front of them.
+
+    python docs/examples/cluster_occluded_images.py [picture.png]
+"""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+import pacewise
+from pacewise import SelfPacedSparseCoder, model_selection, plot
+
+
+def main(picture):
+    digits = load_digits()
+    clean, labels = digits.data[1000:1600] / 16, digits.target[1000:1600]
+    images = clean.copy().reshape(-1, 8, 8)
+    rng = np.random.default_rng(1)
+    for i in rng.permutation(600)[:300]:  # a 3 x 3 square, anywhere
+        top, left = rng.integers(0, 6, 2)
+        images[i, top : top + 3, left : left + 3] = 1
+    X = images.reshape(600, 64)
+
+    # a tenth of the entries may stay out for good; atoms and beta are chosen without labels
+    coder = SelfPacedSparseCoder(graph="none", normalize="none", final=0.9, polish=0, tol=1e-3, random_state=0)
+    grid = {"n_components": [16, 32], "beta": [0.05, 0.2]}
+    choice = model_selection.choose_by_held_out_entries(coder, X, grid, n_splits=1)
+    coder = choice.estimator
+    mended = coder.inverse_transform(coder.codes_)
+    graph = SelfPacedSparseCoder(32, tol=1e-3, random_state=0).fit(X)
+
+    features = {
+        "pixels": X,
+        "PCA, 20 components": PCA(20, random_state=0).fit_transform(X),
+        "pacewise, defaults: codes": graph.codes_,
+        "pacewise, trimmed: codes": coder.codes_,
+        "pacewise, trimmed: mended images": mended,
+        "(pixels without squares)": clean,
+    }
+    print(f"chosen: {choice.params}\n{'k-means on':34s}   ACC    NMI")
+    scores = {}
+    for name, F in features.items():
+        F = F / np.maximum(np.linalg.norm(F, axis=1, keepdims=True), 1e-12)
+        runs = [pacewise.clustering_scores(labels, KMeans(10, n_init=5, random_state=k).fit_predict(F)) for k in range(5)]
+        scores[name] = {key: np.mean([run[key] for run in runs]) for key in ("acc", "nmi")}
+        print(f"{name:34s}  {scores[name]['acc']:.3f}  {scores[name]['nmi']:.3f}")
+
+    show = np.argsort((X != clean).sum(1) == 0, kind="stable")[:6]
+    _, axes = plt.subplots(3, 6, figsize=(7, 3.8), layout="constrained")
+    for column, i in enumerate(show):
+        for row, image in enumerate((X[i], coder.weights_[i], mended[i])):
+            axes[row, column].imshow(image.reshape(8, 8), cmap="gray", vmin=0, vmax=1)
+            axes[row, column].set(xticks=[], yticks=[])
+    for row, name in enumerate(("given", "weight", "mended")):
+        axes[row, 0].set_ylabel(name)
+    plt.savefig(picture, dpi=80)
+    return scores
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "cluster_occluded_images.png")

@@ -1,0 +1,108 @@
+# The private module: C-contiguous arrays, float32 or float64 throughout one call. Sparse matrices are CSC parts.
+from typing import Any, Callable
+
+from numpy.typing import NDArray
+
+__version__: str
+
+Sparse = tuple[int, int, NDArray, NDArray, NDArray]  # rows, cols, indptr, indices, data
+
+class Error(ValueError): ...
+
+def preset_options(which: str, /) -> dict[str, Any]: ...
+def check_options(given: dict[str, Any], /) -> None: ...
+def fit(
+    X: NDArray,
+    sample_weight: NDArray | None,
+    feature_weight: NDArray | None,
+    entry_weight: NDArray | None,
+    options: dict[str, Any],
+    laplacian: Sparse | None,
+    incidence: Sparse | None,
+    graph_points: NDArray | None,
+    threads: int,
+    max_seconds: float | None,
+    callback: Callable[[dict[str, Any]], Any] | None,
+) -> dict[str, Any]: ...
+def encode(
+    X: NDArray, dictionary: NDArray, model: dict[str, Any], paced: bool, tol: float, max_iter: int, threads: int
+) -> dict[str, Any]: ...
+def score(
+    X: NDArray, dictionary: NDArray, model: dict[str, Any], paced: bool, tol: float, max_iter: int, threads: int
+) -> tuple[NDArray, NDArray]: ...
+def reconstruct(codes: NDArray, dictionary: NDArray, model: dict[str, Any], sample_scale: NDArray | None) -> NDArray: ...
+def sparse_encode(
+    X: NDArray,
+    dictionary: NDArray,
+    beta: float,
+    sample_weight: NDArray | None,
+    feature_weight: NDArray | None,
+    entry_weight: NDArray | None,
+    laplacian: Sparse | None,
+    alpha: float,
+    incidence: Sparse | None,
+    consistency: NDArray | None,
+    gamma: float,
+    init: NDArray | None,
+    tol: float,
+    max_rounds: int,
+    threads: int,
+) -> tuple[NDArray, float, int, bool]: ...
+def update_dictionary(
+    X: NDArray,
+    codes: NDArray,
+    dictionary: NDArray | None,
+    sample_weight: NDArray | None,
+    feature_weight: NDArray | None,
+    entry_weight: NDArray | None,
+    tol: float,
+    max_rounds: int,
+    threads: int,
+) -> tuple[NDArray, float, int, bool]: ...
+def update_consistency(incidence: Sparse | None, codes: NDArray, eta: float, threads: int) -> tuple[NDArray, float, int, bool]: ...
+def pace_weights(loss: NDArray, lam: float, regularizer: str, params: dict[str, float]) -> NDArray: ...
+def objective(
+    X: NDArray,
+    dictionary: NDArray,
+    codes: NDArray,
+    beta: float,
+    sample_weight: NDArray | None,
+    feature_weight: NDArray | None,
+    entry_weight: NDArray | None,
+    level: str,
+    pace_weights: NDArray | None,
+    lam: float,
+    regularizer: str,
+    params: dict[str, float],
+    laplacian: Sparse | None,
+    alpha: float,
+    incidence: Sparse | None,
+    consistency: NDArray | None,
+    gamma: float,
+    eta: float,
+    threads: int,
+) -> dict[str, float]: ...
+def build_graph(
+    X: NDArray,
+    kind: str,
+    k: int,
+    space: str,
+    weight: str,
+    normalized: bool,
+    heat_width: float,
+    seed: int,
+    threads: int,
+) -> tuple[Sparse | None, Sparse | None, Any]: ...
+def nearest(X: NDArray, k: int, threads: int) -> tuple[NDArray, NDArray]: ...
+def kmeans(
+    X: NDArray,
+    clusters: int,
+    init: str,
+    runs: int,
+    max_iter: int,
+    tol: float,
+    unit_norm: bool,
+    seed: int,
+    threads: int,
+) -> list[tuple[NDArray, NDArray, float, int]]: ...
+def clustering_scores(labels: NDArray, assignment: NDArray) -> dict[str, float]: ...
