@@ -1,42 +1,56 @@
 #!/usr/bin/env python3
 """Pacewise beside its peers, in one run on one machine: seconds, ratios, and how exact each answer is.
 
-    peers.py [--quick] [--repeat 5] [--out bench/results]
+    peers.py [--quick] [--repeat 5] [--only LINE ...] [--out bench/results]
 
-Everything runs on one thread. The two of a comparison take turns, equally often; a time is the best of its turns, once by
-the clock and once in CPU seconds, which other work on the machine distorts less. ratio = peer's time / ours: above 1
-Pacewise is faster, below 1 the peer is; where clock and CPU disagree the verdict is "unclear". A time of ours is void where our answer is
-less exact than the peer's: objective, or sum of neighbour distances, higher by more than 1e-6 relative; for k-means, whose
-runs end in different local optima, a mean inertia higher by more than two standard errors of the difference.
+One thread unless said. The two of a comparison take turns, equally often; a time is the best of its turns, by the clock and
+in CPU seconds, which other work on the machine distorts less (with several threads the clock alone). ratio = peer's time /
+ours, by CPU: above 1 Pacewise is faster. A time of ours is void where our answer is less exact than the peer's: an objective,
+or sum of distances, higher by more than 1e-6 relative; for k-means, whose runs end in different local optima, a mean inertia
+higher by more than two standard errors.
 """
 
 from __future__ import annotations
 
 import os
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
+for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 import argparse
 import csv
 import pathlib
+import subprocess
+import sys
 import time
 import warnings
 
+import fista
 import mlpack
 import numpy as np
 import sklearn
 import spams
 from sklearn.cluster import KMeans
+from sklearn.decomposition import dict_learning
 from sklearn.decomposition import sparse_encode as sklearn_encode
 from sklearn.neighbors import NearestNeighbors
 
 import pacewise
 
+HERE = pathlib.Path(__file__).parent
 ATOMS = 128
 BETAS = (0.02, 0.1)
 EXACT = 1e-6
-LINE = "{:34s} {:22s} {:>9s} {:>11s} {:>7s} {:>7s} {:>12s}  {}"
+warnings.simplefilter("ignore")
+
+
+# ---- times
+
+
+def clock(work):
+    began = time.perf_counter(), time.process_time()
+    answer = work()
+    return (time.perf_counter() - began[0], time.process_time() - began[1]), answer
 
 
 def race(ours, theirs, repeat):
@@ -44,204 +58,464 @@ def race(ours, theirs, repeat):
     best, answers = [[np.inf, np.inf], [np.inf, np.inf]], [None, None]
     for _ in range(repeat):
         for side, work in enumerate((ours, theirs)):
-            began = time.perf_counter(), time.process_time()
-            answers[side] = work()
-            took = time.perf_counter() - began[0], time.process_time() - began[1]
+            took, answers[side] = clock(work)
             best[side] = [min(pair) for pair in zip(best[side], took)]
     return best[0], answers[0], best[1], answers[1]
 
 
-def verdict_of(ratios):
-    if min(ratios) > 1.05:
-        return "pacewise faster"
-    if max(ratios) < 0.95:
-        return "peer faster"
-    return "even" if 0.95 <= min(ratios) and max(ratios) <= 1.05 else "unclear"
-
-
-def data_set(quick):
-    """The first that is there; unit-norm samples."""
-    for name in ("coil20", "fashion-mnist-test"):
-        try:
-            X = pacewise.datasets.load(name).data
-            break
-        except FileNotFoundError:
-            continue
-    else:
-        name, X = "synthetic", pacewise.datasets.synthetic(1500, 784, 10, corrupted=0).data
-    X = X[:: max(1, len(X) // (300 if quick else 1500))]
-    return name, np.ascontiguousarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12))
-
-
-def learned_atoms(X):
-    """A dictionary as a fit would have it midway: two rounds of plain sparse coding over drawn samples."""
-    coder = pacewise.SelfPacedSparseCoder(ATOMS, beta=0.05, level="none", graph="none", normalize="none", max_iter=2, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return coder.fit(X).components_
-
-
-def encode_objective(X, B, S, beta, W=1.0):
-    return (W * (X - S @ B) ** 2).sum() + beta * np.abs(S).sum()
-
-
 class Table:
+    FORM = "{:34s} {:15s} {:22s} {:>9s} {:>9s} {:>7s} {:>8s} {:>9s}  {}"
+
     def __init__(self):
         self.rows = []
+        print(self.FORM.format("line", "cell", "against", "theirs s", "ours s", "ratio", "at least", "excess", "verdict"))
 
-    def add(self, task, peer, theirs, ours, peer_value, our_value, slack):
-        """Times are (clock, CPU). Values are objectives: lower is more exact."""
-        ratios = [t / o for t, o in zip(theirs, ours)]
-        void = our_value > peer_value + slack * abs(peer_value)
+    def add(self, line, cell, against, theirs, ours, at_least, excess=0.0, slack=EXACT, by_clock=False, note=""):
+        """theirs, ours: (clock, CPU) seconds. excess = (our value - theirs) / theirs: lower is more exact."""
+        ratio = theirs[0] / ours[0] if by_clock else theirs[1] / ours[1]
+        if excess > slack:
+            verdict = "void: ours is less exact"
+        elif at_least is None:
+            verdict = "reported"
+        else:
+            verdict = "pass" if ratio >= at_least else "FAIL"
         row = {
-            "task": task,
-            "peer": peer,
-            "peer_seconds": f"{theirs[0]:.4f}",
-            "pacewise_seconds": f"{ours[0]:.4f}",
-            "ratio": f"{ratios[0]:.2f}",
-            "cpu_ratio": f"{ratios[1]:.2f}",
-            "peer_excess": f"{(peer_value - our_value) / max(abs(our_value), 1e-300):.1e}",
-            "verdict": "void: ours is less exact" if void else verdict_of(ratios),
+            "line": line,
+            "cell": cell,
+            "against": against,
+            "theirs_seconds": f"{theirs[0 if by_clock else 1]:.4f}",
+            "our_seconds": f"{ours[0 if by_clock else 1]:.4f}",
+            "ratio": f"{ratio:.2f}",
+            "at_least": "" if at_least is None else f"{at_least:g}",
+            "excess": f"{excess:.1e}",
+            "verdict": f"{verdict} {note}".strip(),
         }
         self.rows.append(row)
-        print(LINE.format(*row.values()), flush=True)
+        print(self.FORM.format(*row.values()), flush=True)
+        return ratio
 
 
-def bench_encode(table, X, B, repeat):
-    Xf, Bf = np.asfortranarray(X.T), np.asfortranarray(B.T)
+# ---- data
+
+
+def unit(X):
+    return np.ascontiguousarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12))
+
+
+def load(name, quick):
+    try:
+        X = pacewise.datasets.load(name).data
+    except FileNotFoundError:
+        print(f"{name} is not there: made-up images instead")
+        X = pacewise.datasets.synthetic(1500, 784, 10, corrupted=0).data
+    return unit(X[:: max(1, len(X) // 500)] if quick else X)
+
+
+def dictionary_of(name, X):
+    """128 samples (seed 0), then ten iterations of scikit-learn's `cd`; kept in build/, since it takes a minute."""
+    kept = HERE.parent / "build" / f"bench-atoms-{name}-{len(X)}.npy"
+    if kept.exists():
+        return np.load(kept)
+    start = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
+    codes = sklearn_encode(X, start, algorithm="lasso_cd", alpha=0.05)
+    _, B, _ = dict_learning(X, ATOMS, alpha=0.05, max_iter=10, method="cd", dict_init=start, code_init=codes, tol=0)
+    B = np.ascontiguousarray(B / np.maximum(np.linalg.norm(B, axis=1, keepdims=True), 1e-12))
+    kept.parent.mkdir(exist_ok=True)
+    np.save(kept, B)
+    return B
+
+
+def lasso_value(X, B, S, beta, W=1.0):
+    return float((W * (X - S @ B) ** 2).sum() + beta * np.abs(S).sum())
+
+
+def excess(ours, theirs):
+    return (ours - theirs) / abs(theirs)
+
+
+# ---- the lines
+
+
+def encode(table, data, repeat):
+    for dtype, line in ((np.float64, "encode"), (np.float32, "encode, float32")):
+        ratios = []
+        for name, (X, B) in data.items():
+            X, B = X.astype(dtype), B.astype(dtype)
+            Xf, Bf = np.asfortranarray(X.T), np.asfortranarray(B.T)
+            for beta in BETAS:
+                ours, S, theirs, codes = race(
+                    lambda: pacewise.sparse_encode(X, B, beta=beta, tol=1e-6 if dtype == np.float64 else 1e-5, n_threads=1),
+                    lambda: spams.lasso(Xf, Bf, lambda1=beta / 2, mode=2, numThreads=1),
+                    repeat,
+                )
+                gap = excess(lasso_value(X, B, S, beta), lasso_value(X, B, codes.toarray().T, beta))
+                slack = EXACT if dtype == np.float64 else 1e-5
+                ratios.append(table.add(line, f"{name} {beta}", "SPAMS lasso", theirs, ours, 1.5, gap, slack))
+        if dtype == np.float64:
+            mean = float(np.exp(np.mean(np.log(ratios))))
+            table.add(line, "geometric mean", "SPAMS lasso", (mean, mean), (1, 1), 2.0)
+
+
+def near_duplicates(table, data, repeat):
+    """Atoms in pairs of correlation above .999999: LARS ends far from the optimum and does not say so."""
+    X, B = data["coil20"]
+    twins = B[::2] + 1e-4 / np.sqrt(B.shape[1]) * np.random.default_rng(1).standard_normal(B[::2].shape)
+    D = unit(np.vstack([B[::2], twins]))
     for beta in BETAS:
-
-        def cold():
-            return pacewise.sparse_encode(X, B, beta=beta, n_threads=1)
-
-        def by_spams():
-            return spams.lasso(Xf, Bf, lambda1=beta / 2, mode=2, numThreads=1)
-
-        def by_sklearn():
-            return sklearn_encode(X, B, algorithm="lasso_cd", alpha=beta / 2, n_jobs=1, max_iter=1000)
-
-        def value(S):
-            return encode_objective(X, B, S, beta)
-
-        task = f"encode, beta {beta}"
-        ours, S, seconds, theirs = race(cold, by_spams, repeat)
-        table.add(task, "SPAMS lasso", seconds, ours, value(theirs.toarray().T), value(S), EXACT)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ours, S, seconds, theirs = race(cold, by_sklearn, repeat)
-        table.add(task, "scikit-learn lasso_cd", seconds, ours, value(theirs), value(S), EXACT)
-        # as within a fit: from the codes of a dictionary that is a little off; SPAMS has no warm start
-        near = B + 0.02 / np.sqrt(B.shape[1]) * np.random.default_rng(0).standard_normal(B.shape)
-        start = pacewise.sparse_encode(X, near, beta=beta, n_threads=1)
-        ours, S, seconds, theirs = race(
-            lambda: pacewise.sparse_encode(X, B, beta=beta, init=start, n_threads=1), by_spams, repeat
+        (ours, (S, certificate)), (theirs, codes) = (
+            clock(lambda: pacewise.sparse_encode(X, D, beta=beta, tol=1e-8, n_threads=1, return_certificate=True)),
+            clock(lambda: spams.lasso(np.asfortranarray(X.T), np.asfortranarray(D.T), lambda1=beta / 2, mode=2, numThreads=1)),
         )
-        table.add(task + ", warm start", "SPAMS lasso (cold)", seconds, ours, value(theirs.toarray().T), value(S), EXACT)
+        value, peer = lasso_value(X, D, S, beta), lasso_value(X, D, codes.toarray().T, beta)
+        note = f"(certificate {certificate:.0e}; SPAMS is {100 * (peer / value - 1):.2g} % above)"
+        table.add("near-duplicate atoms", f"coil20 {beta}", "SPAMS lasso", theirs, ours, None, excess(value, peer), note=note)
 
 
-def bench_mlpack(table, X, B, repeat):
-    """It encodes only with a dictionary of its own: B after one of its iterations on some of the samples."""
-    model = mlpack.sparse_coding(
-        training=X[:256], initial_dictionary=B, atoms=ATOMS, lambda1=BETAS[1] / 2, lambda2=0.0, max_iterations=1, copy_all_inputs=True
-    )
-    D = np.ascontiguousarray(model["dictionary"])
-    ours, S, seconds, theirs = race(
-        lambda: pacewise.sparse_encode(X, D, beta=BETAS[1], n_threads=1),
-        lambda: mlpack.sparse_coding(input_model=model["output_model"], test=X, copy_all_inputs=True)["codes"],
-        repeat,
-    )
-    values = [encode_objective(X, D, np.asarray(codes), BETAS[1]) for codes in (theirs, S)]
-    table.add(f"encode, beta {BETAS[1]}, its atoms", "mlpack sparse_coding", seconds, ours, *values, EXACT)
-
-
-def bench_missing(table, X, B, repeat):
+def encode_weighted(table, data, repeat):
     """SPAMS scales lambda of a sample by its observed share, so equal shares make the problems the same."""
-    n, m = X.shape
-    rng = np.random.default_rng(0)
-    hidden = round(0.1 * m)
-    mask = np.ones((n, m), bool)
-    for row in mask:
-        row[rng.permutation(m)[:hidden]] = False
-    share = 1 - hidden / m
-    holes = np.where(mask, X, np.nan)
-    Xf, Bf, Mf = np.asfortranarray(np.where(mask, X, 0).T), np.asfortranarray(B.T), np.asfortranarray(mask.T)
-    for beta in BETAS:
-        ours, S, seconds, theirs = race(
-            lambda: pacewise.sparse_encode(holes, B, beta=beta, n_threads=1),
-            lambda: spams.lassoMask(Xf, Bf, Mf, lambda1=beta / 2 / share, mode=2, numThreads=1),
-            repeat,
-        )
-        values = (encode_objective(X, B, theirs.toarray().T, beta, mask), encode_objective(X, B, S, beta, mask))
-        table.add(f"encode, beta {beta}, 10% missing", "SPAMS lassoMask", seconds, ours, *values, EXACT)
+    for name, (X, B) in data.items():
+        n, m = X.shape
+        rng = np.random.default_rng(0)
+        hidden = round(0.1 * m)
+        mask = np.ones((n, m), bool)
+        for row in mask:
+            row[rng.permutation(m)[:hidden]] = False
+        holes = np.where(mask, X, np.nan)
+        Xf, Bf, Mf = np.asfortranarray(np.where(mask, X, 0).T), np.asfortranarray(B.T), np.asfortranarray(mask.T)
+        weight = rng.uniform(0.2, 1.0, X.shape)
+        for beta in BETAS:
+            by_spams = lambda: spams.lassoMask(Xf, Bf, Mf, lambda1=beta / 2 / (1 - hidden / m), mode=2, numThreads=1)  # noqa: E731
+            rounds = max(1, repeat // 2)
+            ours, S, theirs, codes = race(lambda: pacewise.sparse_encode(holes, B, beta=beta, tol=1e-6, n_threads=1), by_spams, rounds)
+            gap = excess(lasso_value(X, B, S, beta, mask), lasso_value(X, B, codes.toarray().T, beta, mask))
+            table.add("encode, 10 % missing", f"{name} {beta}", "SPAMS lassoMask", theirs, ours, 4, gap)
+            took, (_, certificate) = clock(
+                lambda: pacewise.sparse_encode(X, B, beta=beta, entry_weight=weight, tol=1e-6, n_threads=1, return_certificate=True)
+            )
+            # SPAMS has no real-valued weights: its mask on as many entries is what it comes to
+            table.add("encode, entry weights", f"{name} {beta}", "SPAMS lassoMask", theirs, took, 4, note=f"(certificate {certificate:.0e})")
 
 
-def bench_neighbours(table, X, repeat):
-    for k in (3, 10):
-        ours, (distance, _), seconds, (theirs, _) = race(
-            lambda: pacewise.kneighbors(X, k, n_threads=1),
-            lambda: NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=1).fit(X).kneighbors(),
-            repeat,
-        )
-        table.add(f"{k} nearest neighbours", "scikit-learn brute", seconds, ours, theirs.sum(), distance.sum(), EXACT)
+def learn_ours(X, B, beta, iterations, threads=1):
+    S = pacewise.sparse_encode(X, B, beta=beta, tol=1e-4, n_threads=threads)
+    for _ in range(iterations):
+        B = pacewise.update_dictionary(X, S, dictionary=B, tol=1e-3, n_threads=threads)
+        S = pacewise.sparse_encode(X, B, beta=beta, init=S, tol=1e-4, n_threads=threads)
+    return B, S
 
 
-def bench_kmeans(table, X, repeat):
-    clusters, runs = 20, 30
-    ours, found, seconds, theirs = race(
-        lambda: pacewise.kmeans(X, clusters, n_init=runs, n_threads=1, return_all=True),
-        lambda: [KMeans(clusters, n_init=1, algorithm="lloyd", tol=1e-6, random_state=s).fit(X) for s in range(runs)],
-        repeat,
+def iterations_to(X, B, beta, target, most=30):
+    for k in range(1, most + 1):
+        if lasso_value(X, *learn_ours(X, B, beta, k), beta) <= target * (1 + EXACT):
+            return k
+    return most
+
+
+def learn(table, data, repeat):
+    """Time to the objective that SPAMS has after ten batch iterations from the same start."""
+    curves = {}
+    for name, (X, _) in data.items():
+        start = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
+        Xf, Df = np.asfortranarray(X.T), np.asfortranarray(start.T)
+        for beta in BETAS:
+
+            def by_spams(iterations=10):
+                return spams.trainDL(Xf, D=Df.copy(order="F"), lambda1=beta / 2, iter=iterations, batch=True, mode=2, iter_updateD=5,
+                                     numThreads=1, verbose=False, posAlpha=False)  # fmt: skip
+
+            def value(D):
+                return lasso_value(X, D, pacewise.sparse_encode(X, D, beta=beta, tol=1e-6), beta)
+
+            theirs, D = clock(by_spams)
+            target = value(np.ascontiguousarray(D.T))
+            needed = iterations_to(X, start, beta, target)
+            ours, (B, S) = min((clock(lambda: learn_ours(X, start, beta, needed)) for _ in range(max(1, repeat // 2))), key=lambda r: r[0][1])
+            gap = excess(lasso_value(X, B, S, beta), target)
+            table.add("learn", f"{name} {beta}", "SPAMS trainDL", theirs, ours, 3, gap, note=f"({needed} iterations)")
+            curves[name, beta] = learning_curves(X, start, beta, by_spams, value, needed)
+            if name == "coil20":
+                learn_others(table, name, X, start, beta, ours, target)
+    return curves
+
+
+def learning_curves(X, start, beta, by_spams, value, needed):
+    """(seconds, objective) after so many iterations of each."""
+    ours, theirs = [], []
+    for k in sorted({1, 2, 3, needed}):
+        took, (B, S) = clock(lambda: learn_ours(X, start, beta, k))
+        ours.append((took[1], lasso_value(X, B, S, beta)))
+    for k in (1, 3, 10):
+        took, D = clock(lambda: by_spams(k))
+        theirs.append((took[1], value(np.ascontiguousarray(D.T))))
+    return {"pacewise": ours, "SPAMS": theirs}
+
+
+def learn_others(table, name, X, start, beta, ours, target):
+    theirs, (codes, D, _) = clock(
+        lambda: dict_learning(X, ATOMS, alpha=beta / 2, max_iter=10, method="cd", dict_init=start,
+                              code_init=sklearn_encode(X, start, algorithm="lasso_cd", alpha=beta / 2), tol=0)
+    )  # fmt: skip
+    gap = excess(lasso_value(X, D, codes, beta), target)
+    table.add("learn", f"{name} {beta}", "scikit-learn cd", theirs, ours, 10, note=f"(its J {100 * gap:+.2g} % of SPAMS's)")
+    theirs, model = clock(
+        lambda: mlpack.sparse_coding(training=X, initial_dictionary=start, atoms=ATOMS, lambda1=beta / 2, lambda2=0.0, max_iterations=10,
+                                     copy_all_inputs=True)
+    )  # fmt: skip
+    table.add("learn", f"{name} {beta}", "mlpack", theirs, ours, 30, note="(ten iterations)")
+
+
+PHASES = {"plain": 2, "warm": 2, "pace": 6, "polish": 4}
+
+
+def whole_fits(table, data, repeat):
+    """Twelve and a few iterations of the same model: ours to its objective, the script to the same."""
+    X, _ = data["coil20"]
+    incidence, laplacian = graph = pacewise.hypergraph(X, 3, space="half:40")
+    settings = {"beta": 0.02, "alpha": 2.0, "gamma": 0.1, "eta": 10.0}
+    start = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
+    for level in ("sample", "feature", "element"):
+        coder = pacewise.SelfPacedSparseCoder(
+            ATOMS, **settings, level=level, pace="quantile", select=0.5, final=1.0, pace_iter=PHASES["pace"],
+            plain_iter=PHASES["plain"], warm_iter=PHASES["warm"], polish=PHASES["polish"], tol=0.0, normalize="none",
+            max_iter=sum(PHASES.values()), random_state=0, n_threads=1,
+        )  # fmt: skip
+        ours, _ = clock(lambda: coder.fit(X, graph=graph))
+        theirs, value = clock(lambda: fista.fit(X, start, level, **settings, L=laplacian, H=incidence, **PHASES))
+        table.add("whole fit", f"coil20 {level}", "NumPy FISTA script", theirs, ours, 10, excess(coder.objective_, value), 1e-2)
+
+
+def coupled(table, data, repeat):
+    X, B = data["coil20"]
+    _, L = pacewise.hypergraph(X, 3, space="half:40")
+    beta, alpha = 0.02, 64.0
+    ours, (S, certificate) = clock(
+        lambda: pacewise.sparse_encode(X, B, beta=beta, alpha=alpha, laplacian=L, tol=1e-6, n_threads=1, return_certificate=True)
     )
-    a, b = np.array([run.inertia for run in found]), np.array([run.inertia_ for run in theirs])
-    two_errors = 2 * np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / runs) / b.mean()
-    table.add(f"k-means, {clusters} clusters, {runs} runs", "scikit-learn lloyd", seconds, ours, b.mean(), a.mean(), two_errors)
+    theirs, (_, reached) = clock(lambda: fista.codes_step(X, 1.0, B, np.zeros_like(S), beta, L=L, alpha=alpha, tol=1e-6, steps=20000))
+    table.add("codes, alpha 64", "coil20 0.02", "NumPy FISTA script", theirs, ours, 10, note=f"(certificates {certificate:.0e}, {reached:.0e})")
+    limit = max(12 * ours[1], 5.0)
+    theirs, reached = clock(lambda: sweeps_over_samples(X, B, beta, L, alpha, 1e-6, limit))
+    note = f"(certificate {reached:.0e} when the time was over)" if reached > 1e-6 else ""
+    table.add("codes, alpha 64", "coil20 0.02", "sample by sample", theirs, ours, 10, note=note)
 
 
-def draw(rows, title, path):
+def sweeps_over_samples(X, B, beta, L, alpha, tol, seconds):
+    """GraphSC: one sample at a time with its neighbours fixed, each by coordinate descent to the end, sweep after sweep."""
+    gram, q = B @ B.T, X @ B.T
+    scale, on = 2 * np.abs(q).max(), L.diagonal()
+    S = np.zeros_like(q)
+    until = time.process_time() + seconds
+    found = np.inf
+    while found > tol and time.process_time() < until:
+        for j in range(len(X)):
+            row = slice(L.indptr[j], L.indptr[j + 1])
+            pull = q[j] - alpha * (L.data[row] @ S[L.indices[row]] - on[j] * S[j])
+            A = gram + alpha * on[j] * np.eye(len(B))
+            s, u = S[j], A @ S[j]
+            for _ in range(20):
+                moved = 0.0
+                for k in np.flatnonzero((s != 0) | (np.abs(pull - u) > beta / 2)):
+                    new = fista.soft(pull[k] - u[k] + A[k, k] * s[k], beta / 2) / A[k, k]
+                    if new != s[k]:
+                        moved = max(moved, abs(new - s[k]))
+                        u += (new - s[k]) * A[k]
+                        s[k] = new
+                if moved < 1e-8:
+                    break
+            if time.process_time() > until:
+                break
+        g = 2 * (S @ gram - q + alpha * (L @ S))
+        found = np.where(S != 0, np.abs(g + beta * np.sign(S)), np.maximum(np.abs(g) - beta, 0)).max() / scale
+    return found
+
+
+def neighbours(table, data, repeat):
+    import faiss
+
+    for name, (X, _) in data.items():
+        X = X[:5000]
+        ours, (distance, _), theirs, (peer, _) = race(
+            lambda: pacewise.kneighbors(X, 3, n_threads=1),
+            lambda: NearestNeighbors(n_neighbors=3, algorithm="brute", n_jobs=1).fit(X).kneighbors(),
+            repeat,
+        )
+        table.add("3 nearest neighbours", name, "scikit-learn brute", theirs, ours, 1.5, excess(distance.sum(), peer.sum()))
+
+        def by_faiss(single=X.astype(np.float32)):
+            index = faiss.IndexFlatL2(single.shape[1])
+            index.add(single)
+            return index.search(single, 4)
+
+        faiss.omp_set_num_threads(1)
+        theirs = min((clock(by_faiss)[0] for _ in range(repeat)), key=lambda t: t[1])
+        table.add("3 nearest neighbours", name, "faiss flat, float32", theirs, ours, None)
+
+
+def clusters(table, data, repeat):
+    for name, (X, B) in data.items():
+        S = pacewise.sparse_encode(X, B, beta=0.02)
+        k, runs = (20, 10) if name == "coil20" else (10, 3)
+        ours, found, theirs, peer = race(
+            lambda: pacewise.kmeans(S, k, n_init=runs, n_threads=1, return_all=True),
+            lambda: [KMeans(k, n_init=1, algorithm="lloyd", tol=1e-6, random_state=s).fit(S) for s in range(runs)],
+            max(1, repeat // 2),
+        )
+        a, b = np.array([run.inertia for run in found]), np.array([run.inertia_ for run in peer])
+        two_errors = 2 * np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / runs) / b.mean()
+        table.add(f"k-means, {k} clusters", f"{name} codes", "scikit-learn lloyd", theirs, ours, 1.5, excess(a.mean(), b.mean()), two_errors)
+
+
+def threads(table, data, repeat):
+    """By the clock: the same work with one thread and with two."""
+    X, B = data["mnist-test"]
+    C, D = data["coil20"]
+    weight = np.random.default_rng(0).uniform(0.2, 1.0, C.shape)
+    _, L = pacewise.hypergraph(C, 3, space="half:40")
+    S = pacewise.sparse_encode(C, D, beta=0.02)
+    start = C[:ATOMS]
+    work = {
+        "encode": lambda t: pacewise.sparse_encode(X, B, beta=0.02, tol=1e-6, n_threads=t),
+        "encode, entry weights": lambda t: pacewise.sparse_encode(C, D, beta=0.02, entry_weight=weight, tol=1e-6, n_threads=t),
+        "learn": lambda t: learn_ours(C, start, 0.02, 4, t),
+        "codes, alpha 64": lambda t: pacewise.sparse_encode(C, D, beta=0.02, alpha=64, laplacian=L, tol=1e-6, n_threads=t),
+        "3 nearest neighbours": lambda t: pacewise.kneighbors(X[:5000], 3, n_threads=t),
+        "k-means": lambda t: pacewise.kmeans(S, 20, n_init=10, n_threads=t),
+        "dictionary, entry weights": lambda t: pacewise.update_dictionary(C, S, dictionary=D, entry_weight=weight, tol=1e-4, n_threads=t),
+    }
+    for line, run in work.items():
+        two, _, one, _ = race(lambda: run(2), lambda: run(1), max(2, repeat // 2))
+        table.add("two threads", line, "one thread", one, two, 1.8, by_clock=True)
+
+
+def growth(table, quick):
+    """Time per sample in n; exponents in r and m."""
+    sizes = (1000, 4000) if quick else (10000, 60000)
+    try:
+        X = unit(pacewise.datasets.load("mnist").data[: sizes[1]])
+    except FileNotFoundError:
+        X = unit(np.random.default_rng(0).standard_normal((sizes[1], 784)))
+    B = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
+    per_sample = []
+    for n in sizes:
+        took = min(clock(lambda: pacewise.sparse_encode(X[:n], B, beta=0.1, tol=1e-6, n_threads=1))[0][1] for _ in range(2))
+        per_sample.append(took / n)
+    one = (per_sample[0], per_sample[0])
+    table.add("growth in n", f"{sizes[0]} to {sizes[1]}", "itself, per sample", one, (per_sample[1], per_sample[1]), 0.85)
+    for what, cells in (("r", (64, 128, 256, 512)), ("m", (256, 1024, 4096))):
+        seconds = []
+        for size in cells:
+            rng = np.random.default_rng(1)
+            m, r = (784, size) if what == "r" else (size, ATOMS)
+            D = unit(rng.standard_normal((r, m)))
+            Y = unit(rng.standard_normal((500, r)) * (rng.random((500, r)) < 10 / r) @ D + 0.01 * rng.standard_normal((500, m)))
+            seconds.append(min(clock(lambda: pacewise.sparse_encode(Y, D, beta=0.05, tol=1e-6, n_threads=1))[0][1] for _ in range(3)))
+        exponent = np.polyfit(np.log(cells), np.log(seconds), 1)[0]
+        note = f"(time ~ {what}^{exponent:.2f})"
+        table.add(f"growth in {what}", f"{cells[0]} to {cells[-1]}", "itself", (seconds[-1],) * 2, (seconds[0],) * 2, None, note=note)
+
+
+MEMORY = """
+import resource, sys
+import numpy as np, pacewise
+level, n = sys.argv[1], int(sys.argv[2])
+X = np.random.default_rng(0).standard_normal((n, 784))
+pacewise.sparse_encode(X[:200], X[:4], beta=1.0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+coder = pacewise.SelfPacedSparseCoder(128, beta=0.5, level=level, max_iter=4, plain_iter=1, warm_iter=1, tol=0, graph_space="raw", n_threads=1)
+coder.fit(X)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before), X.nbytes)
+"""
+
+
+def memory(table, quick):
+    """What a fit adds to the caller's array, against its own copy of the data, the codes and the weights."""
+    n = 2000 if quick else 10000
+    for level in ("none", "sample", "feature", "element"):
+        text = subprocess.run([sys.executable, "-W", "ignore", "-c", MEMORY, level, str(n)], capture_output=True, text=True, check=True).stdout
+        added, data = map(int, text.split())
+        stored = data + 8 * n * ATOMS + (data if level == "element" else 0)
+        ratio = added / stored
+        row = (stored / 1e9, stored / 1e9), (added / 1e9, added / 1e9)
+        table.add("peak memory (GB)", level, "data + codes + weights", *row, 1 / 1.5, note=f"({ratio:.2f} times)")
+
+
+# ---- pictures
+
+
+def draw(rows, curves, title, out):
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    valid = [row for row in rows if not row["verdict"].startswith("void")]
-    figure, ax = plt.subplots(figsize=(9, 0.45 * len(valid) + 1.5))
-    ratios = [float(row["cpu_ratio"]) for row in valid]
-    ax.barh(range(len(valid)), [r - 1 for r in ratios], left=1, color=["tab:blue" if r >= 1 else "tab:red" for r in ratios])
-    ax.set_yticks(range(len(valid)), [f"{row['task']} / {row['peer']}" for row in valid], fontsize=8)
-    ax.axvline(1, color="black", linewidth=1)
+    valid = [row for row in rows if not row["verdict"].startswith("void") and row["line"] != "peak memory (GB)" and "growth" not in row["line"]]
+    figure, ax = plt.subplots(figsize=(10, 0.28 * len(valid) + 1.5))
+    colour = {"pass": "tab:blue", "FAIL": "tab:red", "reported": "tab:gray"}
+    ratios = [float(row["ratio"]) for row in valid]
+    ax.barh(range(len(valid)), [r - 1 for r in ratios], left=1, color=[colour[row["verdict"].split()[0]] for row in valid])
+    for at, row in enumerate(valid):
+        if row["at_least"]:
+            ax.plot([float(row["at_least"])] * 2, [at - 0.4, at + 0.4], color="black", linewidth=1)
+    ax.set_yticks(range(len(valid)), [f"{row['line']}, {row['cell']} / {row['against']}" for row in valid], fontsize=7)
+    ax.axvline(1, color="black", linewidth=0.5)
     ax.set_xscale("log")
     ax.invert_yaxis()
-    ax.set_xlabel("peer's CPU time / Pacewise's (right of the line Pacewise is faster)")
-    ax.set_title(title, fontsize=9)
+    ax.set_xlabel("their time / ours; black ticks: what it has to be at least")
+    ax.set_title(title, fontsize=8)
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    figure.savefig(out / "peers.png", dpi=110)
+    if not curves:
+        return
+    figure, axes = plt.subplots(1, len(curves), figsize=(4 * len(curves), 3.4), squeeze=False)
+    for ax, ((name, beta), sides) in zip(axes[0], curves.items()):
+        best = min(v for points in sides.values() for _, v in points)
+        for side, points in sides.items():
+            ax.plot([t for t, _ in points], [max(v / best - 1, 1e-6) for _, v in points], "o-", label=side)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_title(f"{name}, beta {beta}", fontsize=9)
+        ax.set_xlabel("CPU seconds")
+    axes[0][0].set_ylabel("objective above the best, relative")
+    axes[0][0].legend()
+    figure.tight_layout()
+    figure.savefig(out / "learning.png", dpi=110)
+
+
+LINES = {
+    "encode": encode, "duplicates": near_duplicates, "weighted": encode_weighted, "learn": learn, "fits": whole_fits, "coupled": coupled,
+    "neighbours": neighbours, "kmeans": clusters, "threads": threads, "growth": growth, "memory": memory,
+}  # fmt: skip
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer samples")
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "results")
+    parser.add_argument("--quick", action="store_true", help="a few hundred samples, two turns")
+    parser.add_argument("--repeat", type=int)
+    parser.add_argument("--only", nargs="+", choices=list(LINES), default=list(LINES))
+    parser.add_argument("--out", type=pathlib.Path, default=HERE / "results")
     options = parser.parse_args()
-    name, X = data_set(options.quick)
-    B = learned_atoms(X)
-    title = f"{name}, {X.shape[0]} x {X.shape[1]}, {ATOMS} atoms, 1 thread; pacewise {pacewise.__version__}, scikit-learn {sklearn.__version__}"
+    repeat = options.repeat or (2 if options.quick else 5)
+    data = {}
+    for name in ("coil20", "mnist-test"):
+        X = load(name, options.quick)
+        data[name] = X, dictionary_of(name, X)
+    versions = f"pacewise {pacewise.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}"
+    title = f"{', '.join(f'{k} {v[0].shape[0]} x {v[0].shape[1]}' for k, v in data.items())}, {ATOMS} atoms; {versions}"
     print(title)
-    print(LINE.format("task", "peer", "peer s", "pacewise s", "ratio", "by CPU", "peer excess", ""))
-    table = Table()
-    bench_encode(table, X, B, options.repeat)
-    bench_mlpack(table, X, B, options.repeat)
-    bench_missing(table, X, B, options.repeat)
-    bench_neighbours(table, X, options.repeat)
-    bench_kmeans(table, X, options.repeat)
+    table, curves = Table(), {}
+    for line in options.only:
+        if line in ("growth", "memory"):
+            LINES[line](table, options.quick)
+        else:
+            curves = LINES[line](table, data, repeat) or curves
     options.out.mkdir(parents=True, exist_ok=True)
     with open(options.out / "peers.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, table.rows[0])
         writer.writeheader()
         writer.writerows(table.rows)
-    draw(table.rows, title, options.out / "peers.png")
-    slower = sum(row["verdict"] == "peer faster" for row in table.rows)
-    print(f"{slower} of {len(table.rows)} comparisons are won by the peer; wrote {options.out / 'peers.csv'} and peers.png")
+    draw(table.rows, curves, title, options.out)
+    count = {v: sum(row["verdict"].startswith(v) for row in table.rows) for v in ("pass", "FAIL", "void", "reported")}
+    print(", ".join(f"{n} {v}" for v, n in count.items()), f"; wrote peers.csv and pictures into {options.out}")
 
 
 if __name__ == "__main__":

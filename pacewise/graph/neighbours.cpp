@@ -12,6 +12,7 @@ namespace {
 
 constexpr Index kQueries = 256, kTargets = 1024;  // one panel of products; any size gives the same neighbours
 constexpr Index kChunk = 16;                      // targets tested at once
+constexpr Index kPatience = 32;                   // exact distances a query may need before products must be finer
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Candidate {
@@ -64,10 +65,13 @@ class Query {
     k_ = to_size(k);
     capacity_ = to_size(capacity);
     limit_ = kInfinity;
+    evaluated_ = 0;
     highs_.clear();
     pending_.clear();
     best_.clear();
   }
+  Index evaluated() const { return evaluated_; }
+  Index pending() const { return static_cast<Index>(pending_.size()); }
   double limit() const { return limit_; }
 
   void offer(std::int32_t target, double low, double high, const Distance& distance) {
@@ -105,6 +109,7 @@ class Query {
     for (const Candidate& c : pending_) {
       if (c.low > limit_) break;
       const double d = distance(c.target);
+      ++evaluated_;
       if (d == kInfinity) continue;
       push_smallest(best_, Ranked{d, c.target});
       if (best_.size() == k_) limit_ = std::min(limit_, best_.front().distance);
@@ -113,14 +118,16 @@ class Query {
   }
 
   std::size_t k_ = 0, capacity_ = 0;
+  Index evaluated_ = 0;  // exact distances so far
   double limit_ = kInfinity;
   std::vector<double> highs_;       // max-heap of the k smallest upper bounds
   std::vector<Candidate> pending_;  // not yet evaluated
   std::vector<Ranked> best_;        // max-heap of the k nearest evaluated
 };
 
-/// Neighbours among distinct samples: for each query the k nearest others, fewer where fewer are comparable.
-template <class T>
+/// Neighbours among distinct samples: for each query the k nearest others, fewer where fewer are comparable. R is the
+/// arithmetic of the products that rule targets out; those it cannot are measured exactly, so it changes no answer.
+template <class T, class R>
 class Search {
  public:
   Search(MatrixView<const T> X, const Observed& observed, const EqualSamples& equal, Index k, const Control& control)
@@ -132,14 +139,16 @@ class Search {
 
   double scale() const { return scale_; }
 
-  /// Calls found(query, ranked, list) for each distinct sample; `list` is memory it may use
+  /// Calls found(query, ranked, list) for each distinct sample of the blocks marked in `todo`; `list` is memory it may
+  /// use. A block in which products in R rule out too little is given up and stays marked, unless `patient`.
   template <class Found>
-  void run(const Control& control, const Found& found) {
+  void run(std::vector<char>& todo, bool patient, const Control& control, const Found& found) {
     const Index u = rough_.samples();
     std::vector<Scratch> scratch(to_size(thread_count(control)));
-    const Index blocks = block_count(u, kQueries);
+    const auto blocks = static_cast<Index>(todo.size());
     std::atomic<Index> done{0};
     parallel_blocks(blocks, control, [&](Index block, int worker) {
+      if (todo[to_size(block)] == 0) return;
       const Index first = block * kQueries, queries = block_length(u, block, kQueries);
       Scratch& mine = scratch[to_size(worker)];
       mine.prepare(rough_.complete());
@@ -149,12 +158,17 @@ class Search {
         const Index targets = std::min(kTargets, u - target);
         rough_.products(target, targets, first, queries, {mine.s.data(), targets, queries},
                         {mine.c.data(), targets, queries});
-        for (Index q = 0; q < queries; ++q)
+        Index evaluated = 0;
+        for (Index q = 0; q < queries; ++q) {
           scan(first + q, target, targets, mine.s.data() + q * targets,
                rough_.complete() ? nullptr : mine.c.data() + q * targets, mine.query[to_size(q)]);
+          evaluated += mine.query[to_size(q)].evaluated() + mine.query[to_size(q)].pending();
+        }
+        if (!patient && evaluated > queries * (kPatience + 8 * k_ + (target + targets) / 16)) return;
       }
       for (Index q = 0; q < queries; ++q)
         found(first + q, mine.query[to_size(q)].finish(Exact{this, first + q}), mine.list);
+      todo[to_size(block)] = 0;
       const double share = static_cast<double>(++done) / static_cast<double>(blocks);
       if (worker == 0 && control.neighbours_done != nullptr) (*control.neighbours_done)(share);
     });
@@ -172,13 +186,13 @@ class Search {
   };
 
   struct Scratch {
-    Matrix<T> s, c;
+    Matrix<R> s, c;
     std::vector<Query<Exact>> query;
     std::vector<Ranked> list;
     void prepare(bool complete) {
       if (!query.empty()) return;
-      s = Matrix<T>(kTargets, kQueries);
-      if (!complete) c = Matrix<T>(kTargets, kQueries);
+      s = Matrix<R>(kTargets, kQueries);
+      if (!complete) c = Matrix<R>(kTargets, kQueries);
       query.resize(kQueries);
     }
   };
@@ -186,10 +200,10 @@ class Search {
   /// A target is a candidate unless f (s + low_i + low_j) > limit. In the arithmetic of the products that reads
   ///   s_t + low_t - w c_t <= bound;   complete: w = 0, bound = limit - low_i;   missing: w = limit / m, bound = -low_i
   /// with w and bound rounded upwards.
-  void scan(Index i, Index target, Index targets, const T* s, const T* c, Query<Exact>& query) const {
-    const T* low = rough_.rounded_low() + target;
+  void scan(Index i, Index target, Index targets, const R* s, const R* c, Query<Exact>& query) const {
+    const R* low = rough_.rounded_low() + target;
     const Exact exact{this, i};
-    T w = 0, bound = 0;
+    R w = 0, bound = 0;
     double limit = -1;
     for (Index t = 0; t < targets; t += kChunk) {
       if (query.limit() != limit) set_bound(limit = query.limit(), i, c != nullptr, w, bound);
@@ -209,14 +223,14 @@ class Search {
     }
   }
 
-  void set_bound(double limit, Index i, bool holes, T& w, T& bound) const {
-    constexpr double up = 1 + 8 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  void set_bound(double limit, Index i, bool holes, R& w, R& bound) const {
+    constexpr double up = 1 + 8 * static_cast<double>(std::numeric_limits<R>::epsilon());
     const double raw = (holes ? 0 : limit) - rough_.low(i) + rough_.underflow();
-    w = holes && limit < kInfinity ? static_cast<T>(up * limit / static_cast<double>(rough_.features())) : T(0);
-    bound = limit < kInfinity ? static_cast<T>(raw > 0 ? raw * up : raw / up) : std::numeric_limits<T>::infinity();
+    w = holes && limit < kInfinity ? static_cast<R>(up * limit / static_cast<double>(rough_.features())) : R(0);
+    bound = limit < kInfinity ? static_cast<R>(raw > 0 ? raw * up : raw / up) : std::numeric_limits<R>::infinity();
   }
 
-  static bool any_below(const T* s, const T* low, const T* c, T w, T bound) {
+  static bool any_below(const R* s, const R* low, const R* c, R w, R bound) {
     int below = 0;
     if (c == nullptr)
       for (Index t = 0; t < kChunk; ++t) below |= s[t] + low[t] <= bound;
@@ -228,7 +242,7 @@ class Search {
   MatrixView<const T> X_;
   const EqualSamples& equal_;
   double scale_;
-  RoughDistances<T> rough_;
+  RoughDistances<R> rough_;
   Index k_;
 };
 
@@ -278,10 +292,18 @@ Neighbours nearest(MatrixView<const T> X, Index k, const Control& control) {
   const EqualSamples equal = group_equal(X, observed, control);
   out.rescaled = std::any_of(observed.count.begin(), observed.count.end(), [&](auto c) { return c > 0 && c < X.rows; });
   if (equal.groups() == 0 || control.stop()) return out;
-  Search<T> search(X, observed, equal, k, control);
-  search.run(control, [&](Index group, const std::vector<Ranked>& ranked, std::vector<Ranked>& list) {
-    expand(equal, group, ranked, 1 / search.scale(), list, out);
-  });
+  std::vector<char> todo(to_size(block_count(equal.groups(), kQueries)), char{1});
+  const auto search = [&](auto rough, bool patient) {  // in the arithmetic of `rough`
+    Search<T, decltype(rough)> all(X, observed, equal, k, control);
+    all.run(todo, patient, control, [&](Index group, const std::vector<Ranked>& ranked, std::vector<Ranked>& list) {
+      expand(equal, group, ranked, 1 / all.scale(), list, out);
+    });
+  };
+  // Products in float cost half of those in double and mostly rule out as much: what they cannot decide comes after.
+  search(float{}, std::is_same_v<T, float>);
+  if constexpr (std::is_same_v<T, double>)
+    if (!control.stop() && std::any_of(todo.begin(), todo.end(), [](char open) { return open != 0; }))
+      search(double{}, true);
   return out;
 }
 

@@ -9,7 +9,8 @@
 namespace pacewise {
 
 template <class T>
-RoughDistances<T>::RoughDistances(MatrixView<const T> X, const Observed& observed,
+template <class U>
+RoughDistances<T>::RoughDistances(MatrixView<const U> X, const Observed& observed,
                                   const std::vector<std::int32_t>& samples, const Control& control) {
   const Index m = X.rows, u = static_cast<Index>(samples.size());
   const bool holes =
@@ -23,7 +24,7 @@ RoughDistances<T>::RoughDistances(MatrixView<const T> X, const Observed& observe
   const double relative = error();
   parallel_blocks(block_count(u), control, [&](Index block, int) {
     for (Index j = block * kBlock; j < block * kBlock + block_length(u, block); ++j) {
-      const T* x = X.col(samples[to_size(j)]);
+      const U* x = X.col(samples[to_size(j)]);
       double norm = 0;
       for (Index i = 0; i < m; ++i) {
         if (std::isnan(x[i])) continue;
@@ -72,5 +73,11 @@ void RoughDistances<T>::products(Index target, Index targets, Index query, Index
 
 template class RoughDistances<float>;
 template class RoughDistances<double>;
+template RoughDistances<float>::RoughDistances(MatrixView<const float>, const Observed&,
+                                               const std::vector<std::int32_t>&, const Control&);
+template RoughDistances<float>::RoughDistances(MatrixView<const double>, const Observed&,
+                                               const std::vector<std::int32_t>&, const Control&);
+template RoughDistances<double>::RoughDistances(MatrixView<const double>, const Observed&,
+                                                const std::vector<std::int32_t>&, const Control&);
 
 }  // namespace pacewise

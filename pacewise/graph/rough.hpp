@@ -16,11 +16,13 @@ namespace pacewise {
 /// are bounded by N. So the distance of the double-precision evaluation lies in
 ///   [ f (s + low_i + low_j),  f (s + high_i + high_j) ],   f = 1 or m / c,
 /// where low and high of a sample are its norm (complete) or 0 (missing), minus or plus error() times its norm.
+/// T is the arithmetic of the products, whatever that of X.
 template <class T>
 class RoughDistances {
  public:
   /// of the columns `samples` of X
-  RoughDistances(MatrixView<const T> X, const Observed& observed, const std::vector<std::int32_t>& samples,
+  template <class U>
+  RoughDistances(MatrixView<const U> X, const Observed& observed, const std::vector<std::int32_t>& samples,
                  const Control& control);
 
   bool complete() const { return mask_.empty(); }

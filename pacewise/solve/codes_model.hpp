@@ -1,6 +1,7 @@
 #pragma once
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/solve/codes.hpp"
+#include "pacewise/solve/residual.hpp"
 
 namespace pacewise {
 
@@ -69,22 +70,6 @@ class CodesModel {
   double scale_ = 1;
   double gram_bound_ = 0, consistency_bound_ = 0;  // largest row sums of |A0|, |C|
 };
-
-/// Column j's own weights times x: out_i = w_ij v_ij in_i
-template <class T, class U>
-void weigh(const Weights<T>& weights, Index j, MatrixView<U> column) {
-  if (!weights.feature.empty())
-    for (Index i = 0; i < column.rows; ++i)
-      column(i, 0) *= static_cast<U>(weights.feature[static_cast<std::size_t>(i)]);
-  if (!weights.entry.empty()) {
-    const T* w = weights.entry.col(j);
-    for (Index i = 0; i < column.rows; ++i) column(i, 0) *= static_cast<U>(w[i]);
-  }
-  if (!weights.sample.empty()) {
-    const auto w = static_cast<U>(weights.sample[static_cast<std::size_t>(j)]);
-    for (Index i = 0; i < column.rows; ++i) column(i, 0) *= w;
-  }
-}
 
 /// The S-step when alpha > 0 couples the samples: block descent finds supports, Newton-CG the values.
 template <class T>

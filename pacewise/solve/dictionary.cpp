@@ -56,11 +56,36 @@ std::vector<double> curvature(const DictionaryProblem<T>& p, const Control& cont
 }
 
 struct Evaluation {
-  double fit = 0, certificate = 0;
+  double fit = 0, rounding = 0, certificate = 0;
   std::vector<double> multiplier;  // lambda_k = -<b_k, G_k> / 2: the KKT estimate at B
 };
 
-/// Fit, certificate and multipliers at B from the raw residual, row block by row block: G = -2 (w v (X - B S)) S'
+/// Certificate and multipliers at B from the fit's gradient G there
+template <class T>
+void judge(MatrixView<const T> B, const Matrix<double>& G, const std::vector<double>& a, Evaluation& out) {
+  const Index m = B.rows;
+  out.multiplier.assign(static_cast<std::size_t>(B.cols), 0.0);
+  for (Index k = 0; k < B.cols; ++k) {
+    const double c = 2 * a[static_cast<std::size_t>(k)];
+    if (!(c > 0)) continue;
+    double norm2 = 0, slope = 0;
+    for (Index i = 0; i < m; ++i) {
+      const double b = static_cast<double>(B(i, k)), moved = b - G(i, k) / c;
+      norm2 += moved * moved;
+      slope -= b * G(i, k);
+    }
+    const double shrink = norm2 > 1 ? 1 / std::sqrt(norm2) : 1;
+    double distance = 0;
+    for (Index i = 0; i < m; ++i) {
+      const double b = static_cast<double>(B(i, k)), gap = b - shrink * (b - G(i, k) / c);
+      distance += gap * gap;
+    }
+    out.certificate = std::max(out.certificate, std::sqrt(distance));
+    out.multiplier[static_cast<std::size_t>(k)] = std::max(0.0, slope / 2);
+  }
+}
+
+/// At B from the raw residual, row block by row block: G = -2 (w v (X - B S)) S'
 template <class T>
 Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_identity_t<T>> B,
                     const std::vector<double>& a, const Control& control) {
@@ -94,25 +119,8 @@ Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_id
   });
   Evaluation out;
   for (const double f : fit) out.fit += f;
-  out.multiplier.assign(static_cast<std::size_t>(r), 0.0);
-  for (Index k = 0; k < r; ++k) {
-    const double c = 2 * a[static_cast<std::size_t>(k)];
-    if (!(c > 0)) continue;
-    double norm2 = 0, slope = 0;
-    for (Index i = 0; i < m; ++i) {
-      const double b = static_cast<double>(B(i, k)), moved = b - G(i, k) / c;
-      norm2 += moved * moved;
-      slope -= b * G(i, k);
-    }
-    const double shrink = norm2 > 1 ? 1 / std::sqrt(norm2) : 1;
-    double distance = 0;
-    for (Index i = 0; i < m; ++i) {
-      const double b = static_cast<double>(B(i, k)), gap = b - shrink * (b - G(i, k) / c);
-      distance += gap * gap;
-    }
-    out.certificate = std::max(out.certificate, std::sqrt(distance));
-    out.multiplier[static_cast<std::size_t>(k)] = std::max(0.0, slope / 2);
-  }
+  out.rounding = 8 * static_cast<double>(std::numeric_limits<T>::epsilon()) * out.fit;
+  judge<T>(B, G, a, out);
   return out;
 }
 
@@ -139,7 +147,20 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
   StepReport report;
   report.certificate = std::numeric_limits<double>::infinity();
   const std::vector<double> a = curvature(problem, control);
-  const Evaluation start = evaluate(problem, B.view(), a, control);
+  // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
+  // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta.
+  double delta = 1e-4;
+  const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
+  DictionaryDual<T> dual(problem, a, B, delta, options, control);
+  // Without entry weights the Gram of the codes, which the dual has, tells all: no pass over the data.
+  const auto evaluation = [&](const Matrix<T>& at) {
+    if (!problem.weights.entry.empty()) return evaluate(problem, at.view(), a, control);
+    const auto slope = dual.slope(at, control);
+    Evaluation out{slope.fit, slope.rounding, 0, {}};
+    judge<T>(at.view(), slope.gradient, a, out);
+    return out;
+  };
+  const Evaluation start = evaluation(B);
   if (control.stop()) return report;
   report.certificate = start.certificate;
   const double goal = std::max(options.tol, precision_floor<T>() / 4);
@@ -147,12 +168,6 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     report.converged = report.certificate <= options.tol;
     return report;
   }
-  // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
-  // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta.
-  double delta = 1e-4;
-  const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
-  const double slack = 1 + 8 * static_cast<double>(std::numeric_limits<T>::epsilon());  // rounding of the fit itself
-  DictionaryDual<T> dual(problem, a, B, delta, options, control);
   dual.set_multipliers(start.multiplier);
   Matrix<T> candidate = B;
   double last = start.certificate;
@@ -160,9 +175,9 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     report.rounds += dual.solve(std::max(1e-2 * goal, 1e-2 * delta), options.max_rounds - report.rounds, control);
     dual.primal(candidate);
     into_ball(candidate);
-    const Evaluation now = evaluate(problem, candidate.view(), a, control);
+    const Evaluation now = evaluation(candidate);
     if (control.stop()) break;
-    if (now.fit <= start.fit * slack && now.certificate < report.certificate) {
+    if (now.fit <= start.fit + start.rounding && now.certificate < report.certificate) {
       B = candidate;
       report.certificate = now.certificate;
     }

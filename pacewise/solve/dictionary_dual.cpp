@@ -71,6 +71,16 @@ double DictionaryDual<T>::sample_weight(Index j) const {
   return sample.empty() ? 1.0 : static_cast<double>(sample[static_cast<std::size_t>(j)]);
 }
 
+// part(:, j) = s_(first + j), scaled as everything here
+template <class T>
+void DictionaryDual<T>::fill_codes(Index first, Index count, Matrix<double>& part) const {
+  part.fill(0);
+  for (Index j = 0; j < count; ++j)
+    for (std::size_t at = start_[static_cast<std::size_t>(first + j)];
+         at < start_[static_cast<std::size_t>(first + j + 1)]; ++at)
+      part(atom_[at], j) = code_[at];
+}
+
 // M = S diag(omega) S', by a dense product over blocks of samples
 template <class T>
 void DictionaryDual<T>::make_shared_gram(const Control&) {
@@ -79,20 +89,22 @@ void DictionaryDual<T>::make_shared_gram(const Control&) {
   Matrix<double> part(u_, std::min(n_, Index{256}));
   for (Index first = 0; first < n_; first += part.cols()) {
     const Index b = std::min(part.cols(), n_ - first);
-    part.fill(0);
+    fill_codes(first, b, part);
     for (Index j = 0; j < b; ++j) {
       const double root = std::sqrt(sample_weight(first + j));
-      for (std::size_t at = start_[static_cast<std::size_t>(first + j)];
-           at < start_[static_cast<std::size_t>(first + j + 1)]; ++at)
-        part(atom_[at], j) = root * code_[at];
+      for (Index k = 0; k < u_; ++k) part(k, j) *= root;
     }
     gram<double>(Op::plain, 1, part.view().columns(0, b), 1, gram_.view());
   }
 }
 
-// q_i = sum_j w_ij v_ij x_ij s_j
+// q_i = sum_j w_ij v_ij x_ij s_j. Without entry weights a dense product over blocks of samples, else by the nonzeros.
 template <class T>
 void DictionaryDual<T>::make_right_side(const Control& control) {
+  if (problem_.weights.entry.empty()) {
+    make_right_side_by_products(control);
+    return;
+  }
   parallel_blocks(block_count(m_, kRows), control, [&](Index block, int) {
     const Index first = block * kRows, count = block_length(m_, block, kRows);
     for (Index i = first; i < first + count; ++i) std::fill_n(right_.col(i), u_, 0.0);
@@ -107,6 +119,78 @@ void DictionaryDual<T>::make_right_side(const Control& control) {
       }
     }
   });
+}
+
+template <class T>
+void DictionaryDual<T>::make_right_side_by_products(const Control& control) {
+  constexpr Index rows = 128, samples = 256;
+  const Index blocks = block_count(m_, rows);
+  std::vector<Matrix<double>> x(static_cast<std::size_t>(thread_count(control)), Matrix<double>(rows, samples));
+  std::vector<double> energy(static_cast<std::size_t>(blocks), 0.0);
+  Matrix<double> part(u_, std::min(n_, samples));
+  right_.fill(0);
+  for (Index first = 0; first < n_ && !control.stop(); first += samples) {
+    const Index b = std::min(samples, n_ - first);
+    fill_codes(first, b, part);
+    parallel_blocks(blocks, control, [&](Index block, int worker) {
+      const Index top = block * rows, count = block_length(m_, block, rows);
+      const MatrixView<double> wx(x[static_cast<std::size_t>(worker)].data(), count, b);
+      double sum = 0;
+      for (Index j = 0; j < b; ++j)
+        for (Index i = 0; i < count; ++i) {
+          const double value = static_cast<double>(problem_.X(top + i, first + j));
+          wx(i, j) = static_cast<double>(problem_.weights(top + i, first + j)) * value;
+          sum += wx(i, j) * value;
+        }
+      energy[static_cast<std::size_t>(block)] += sum;
+      gemm<double>(Op::plain, Op::transposed, 1, part.view().columns(0, b), wx, 1, right_.view().columns(top, count));
+    });
+  }
+  for (const double e : energy) energy_ += e;
+}
+
+// gradient_i = 2 d (phi_i M b_i - q_i),   fit = sum w x^2 + sum_i b_i'(phi_i M b_i - 2 q_i)
+template <class T>
+typename DictionaryDual<T>::Slope DictionaryDual<T>::slope(const Matrix<T>& B, const Control& control) const {
+  constexpr Index rows = 128;
+  const Index blocks = block_count(m_, rows);
+  Slope out{0, 8 * static_cast<double>(std::numeric_limits<T>::epsilon()) * energy_, Matrix<double>(m_, B.cols())};
+  struct Rows {
+    Matrix<double> b, image;
+  };
+  std::vector<Rows> workers(static_cast<std::size_t>(thread_count(control)),
+                            Rows{Matrix<double>(u_, rows), Matrix<double>(u_, rows)});
+  std::vector<double> fit(static_cast<std::size_t>(blocks), 0.0);
+  parallel_blocks(blocks, control, [&](Index block, int worker) {
+    Rows& w = workers[static_cast<std::size_t>(worker)];
+    const Index first = block * rows, count = block_length(m_, block, rows);
+    const auto b = w.b.view().columns(0, count), image = w.image.view().columns(0, count);
+    for (Index k = 0; k < u_; ++k) {
+      const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
+      const T* atom = B.col(used_[static_cast<std::size_t>(k)]) + first;
+      for (Index i = 0; i < count; ++i) b(k, i) = d * static_cast<double>(atom[i]);
+    }
+    gemm<double>(Op::plain, Op::plain, 1, gram_, b, 0, image);
+    double sum = 0;
+    for (Index i = 0; i < count; ++i) {
+      const auto& feature = problem_.weights.feature;
+      const double phi = feature.empty() ? 1 : static_cast<double>(feature[static_cast<std::size_t>(first + i)]);
+      const double* q = right_.col(first + i);
+      for (Index k = 0; k < u_; ++k) {
+        sum += b(k, i) * (phi * image(k, i) - 2 * q[k]);
+        image(k, i) = phi * image(k, i) - q[k];
+      }
+    }
+    fit[static_cast<std::size_t>(block)] = sum;
+    for (Index k = 0; k < u_; ++k) {
+      const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
+      double* g = out.gradient.col(used_[static_cast<std::size_t>(k)]) + first;
+      for (Index i = 0; i < count; ++i) g[i] = 2 * d * image(k, i);
+    }
+  });
+  out.fit = energy_;
+  for (const double f : fit) out.fit += f;
+  return out;
 }
 
 // An estimate of zero is not trusted: with near-singular M the dual is violently curved there. From a larger lambda

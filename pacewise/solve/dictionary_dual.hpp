@@ -22,6 +22,13 @@ class DictionaryDual {
   int solve(double accuracy, int max_passes, const Control& control);
   /// B at the current multipliers, in the problem's own units; unused atoms keep their values
   void primal(Matrix<T>& B) const;
+  /// Without entry weights: the fit's gradient in B (m x r, the problem's own units) from M and q instead of the
+  /// residual, and the fit itself. Its rounding is that of sum w x^2.
+  struct Slope {
+    double fit = 0, rounding = 0;
+    Matrix<double> gradient;
+  };
+  Slope slope(const Matrix<T>& B, const Control& control) const;
   /// moves the proximal centre and sets the proximal weight; multipliers stay
   void recentre(const Matrix<T>& B, double delta);
 
@@ -31,7 +38,9 @@ class DictionaryDual {
   bool one_gram() const { return problem_.weights.entry.empty() && problem_.weights.feature.empty(); }
   double sample_weight(Index j) const;
   void make_shared_gram(const Control& control);
+  void fill_codes(Index first, Index count, Matrix<double>& part) const;
   void make_right_side(const Control& control);
+  void make_right_side_by_products(const Control& control);
   enum class Curvature : std::uint8_t { fresh, reused };
   void pass(Curvature curvature, const Control& control);
   void pass_one_gram(const Control& control);
@@ -55,6 +64,7 @@ class DictionaryDual {
   std::vector<double> code_;                        // s_kj / d_k
   Matrix<double> gram_;                             // M, u x u (without entry weights)
   Matrix<double> right_;                            // q_i, u x m
+  double energy_ = 0;                               // sum w x^2 (without entry weights)
   Matrix<double> centre_;                           // b0_i, u x m
   Matrix<double> solution_;                         // b_i, u x m
   std::vector<double> lambda_, slope_, direction_;  // slope = h

@@ -1,8 +1,29 @@
 #pragma once
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/parallel.hpp"
+#include "pacewise/data/problem.hpp"
 
 namespace pacewise {
+
+/// Column j's own weights times x: out_i = w_ij v_ij in_i
+template <class T, class U>
+void weigh(const Weights<T>& weights, Index j, MatrixView<U> column) {
+  if (!weights.feature.empty())
+    for (Index i = 0; i < column.rows; ++i)
+      column(i, 0) *= static_cast<U>(weights.feature[static_cast<std::size_t>(i)]);
+  if (!weights.entry.empty()) {
+    const T* w = weights.entry.col(j);
+    for (Index i = 0; i < column.rows; ++i) column(i, 0) *= static_cast<U>(w[i]);
+  }
+  if (!weights.sample.empty()) {
+    const auto w = static_cast<U>(weights.sample[static_cast<std::size_t>(j)]);
+    for (Index i = 0; i < column.rows; ++i) column(i, 0) *= w;
+  }
+}
+
+/// R -= B S, by way of the nonzeros where S has few
+template <class T>
+void subtract_model(MatrixView<const T> B, MatrixView<const T> S, MatrixView<T> R);
 
 /// Calls use(first, R, worker) for every block of samples with R = X - B S restricted to the block (m x b). R may be
 /// overwritten: it is the worker's scratch.
@@ -16,7 +37,7 @@ void for_each_residual(MatrixView<const T> X, MatrixView<const T> B, MatrixView<
     const Index first = block * kBlock, b = block_length(n, block);
     const MatrixView<T> R = scratch[static_cast<std::size_t>(worker)].view().columns(0, b);
     for (Index j = 0; j < b; ++j) std::copy_n(X.col(first + j), m, R.col(j));
-    gemm<T>(Op::plain, Op::plain, -1, B, S.columns(first, b), 1, R);
+    subtract_model<T>(B, S.columns(first, b), R);
     use(first, R, worker);
   });
 }

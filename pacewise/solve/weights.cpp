@@ -7,8 +7,21 @@
 
 namespace pacewise {
 namespace {
+
 constexpr Index kUnits = 8192;  // units per block of a sum
+
+/// in eight partial sums, so that it need not wait for itself
+template <class T>
+double sum_of(const T* x, Index n) {
+  double part[8] = {};
+  Index i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (Index t = 0; t < 8; ++t) part[t] += static_cast<double>(x[i + t]);
+  for (; i < n; ++i) part[0] += static_cast<double>(x[i]);
+  return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
+
+}  // namespace
 
 template <class T>
 Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
@@ -19,17 +32,15 @@ Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixVi
   Matrix<double> rows(level == Level::feature ? m : 0, level == Level::feature ? blocks : 0);
   for_each_residual<T>(X, B, S, control, [&](Index first, MatrixView<T> R, int) {
     for (Index j = 0; j < R.cols; ++j) {
-      double sum = 0;
-      for (Index i = 0; i < m; ++i) {
-        const T loss = weights(i, first + j) * R(i, j) * R(i, j);
-        if (level == Level::element)
-          losses[static_cast<std::size_t>((first + j) * m + i)] = loss;
-        else if (level == Level::feature)
-          rows(i, first / kBlock) += static_cast<double>(loss);
-        else
-          sum += static_cast<double>(loss);
-      }
-      if (level == Level::sample) losses[static_cast<std::size_t>(first + j)] = static_cast<T>(sum);
+      T* loss = R.col(j);
+      for (Index i = 0; i < m; ++i) loss[i] *= loss[i];
+      weigh(weights, first + j, R.columns(j, 1));
+      if (level == Level::element)
+        std::copy_n(loss, m, losses.data() + (first + j) * m);
+      else if (level == Level::feature)
+        for (Index i = 0; i < m; ++i) rows(i, first / kBlock) += static_cast<double>(loss[i]);
+      else
+        losses[static_cast<std::size_t>(first + j)] = static_cast<T>(sum_of(loss, m));
     }
   });
   if (level == Level::feature)
