@@ -21,7 +21,8 @@ struct Method {
   double acc, nmi;  // figures to compare with, 0 where there is none
 };
 
-// LSC-G uses the plain k-nearest-neighbour graph, the others the hypergraph. All run until the objective stalls.
+// LSC-G uses the plain k-nearest-neighbour graph, the others the hypergraph. All run until the objective
+// stalls, for 45 iterations at most.
 const Method kMethods[] = {
     {"SC", Level::none, GraphKind::none, "raw", 0, 0, 10, 1, 0, 0},
     {"LSC-G", Level::none, GraphKind::knn, "half:40", 8, 0, 10, 1, 0, 0},
@@ -50,6 +51,7 @@ Options options_of(const Method& method, std::uint64_t seed) {
   o.schedule.pace = Pace::quantile;
   o.schedule.final = method.final;
   o.schedule.polish = method.final < 1 ? 0 : 5;
+  o.schedule.max_iter = 45;
   return o;
 }
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,14 @@ struct Weights {
     return w;
   }
 };
+
+/// Neither infinite nor NaN, all of them; without a way out in the loop, so that it runs at the speed of memory
+template <class T>
+bool all_finite(const T* x, Index n) {
+  int bad = 0;
+  for (Index i = 0; i < n; ++i) bad |= !(std::abs(x[i]) <= std::numeric_limits<T>::max());
+  return bad == 0;
+}
 
 /// What the user hands over. `values` stays the caller's: it must outlive the call and is never written.
 template <class T>

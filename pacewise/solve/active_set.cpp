@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "pacewise/algebra/simd.hpp"
 
@@ -147,9 +148,8 @@ ActiveSet::ActiveSet(Index largest) : stride_((largest + kLanes - 1) / kLanes * 
   const auto size = static_cast<std::size_t>(stride_);
   factor_.resize(size * size);
   rows_.resize(size * kLanes);
-  for (auto* v : {&z_, &y_, &zs_, &ys_, &zu_, &yu_, &sign_, &joins_}) v->resize(size);
+  for (auto* v : {&z_, &y_, &zs_, &ys_, &zu_, &yu_, &sign_, &joins_, &order_}) v->resize(size);
   set_.resize(size);
-  member_.resize(size);
   joining_.reserve(size);
 }
 
@@ -182,14 +182,13 @@ bool ActiveSet::solve(MatrixView<const double> A, const double* c, double beta, 
 /// The support of s at beta, or nothing at the penalty where the first atom joins
 bool ActiveSet::start(const double* s) {
   p_ = 0;
-  std::fill(member_.begin(), member_.end(), char{0});
   std::fill(zu_.begin(), zu_.end(), 0.0);
   std::fill(yu_.begin(), yu_.end(), 0.0);
   joining_.clear();
   double top = 0;
   for (Index k = 0; k < r_; ++k) {
     top = std::max(top, 2 * std::abs(c_[k]));
-    if (s[k] != 0) joining_.push_back({static_cast<std::int32_t>(k), s[k] > 0 ? 1.0 : -1.0, 0});
+    if (s[k] != 0) joining_.push_back({static_cast<std::int32_t>(k), s[k] > 0 ? 1.0 : -1.0});
   }
   b_ = beta_;
   if (joining_.empty()) {
@@ -207,36 +206,38 @@ bool ActiveSet::start(const double* s) {
 
 /// Lowers the penalty past the next few atoms that join and leaves them in joining_; false when there is nothing to do.
 bool ActiveSet::find_joining() {
-  joining_.clear();
-  if (b_ > beta_) {
+  const bool on_path = b_ > beta_;
+  if (on_path) {
     joining_penalties(r_, c_, zu_.data(), yu_.data(), b_, joins_.data());
+  } else {
     for (Index k = 0; k < r_; ++k)
-      if (member_[static_cast<std::size_t>(k)] == 0 && joins_[static_cast<std::size_t>(k)] > beta_)
-        joining_.push_back({static_cast<std::int32_t>(k), 0, joins_[static_cast<std::size_t>(k)]});
-  } else {
-    for (Index k = 0; k < r_; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      const double g = 2 * std::abs(c_[k] - zu_[at] + beta_ / 2 * yu_[at]);
-      if (member_[at] == 0 && g > beta_ + tol_) joining_.push_back({static_cast<std::int32_t>(k), 0, g});
-    }
-    if (joining_.empty()) return false;
+      joins_[static_cast<std::size_t>(k)] =
+          2 * std::abs(c_[k] - zu_[static_cast<std::size_t>(k)] + beta_ / 2 * yu_[static_cast<std::size_t>(k)]);
   }
-  const auto room = static_cast<std::size_t>(std::max<Index>(6, p_ / 2));
-  if (joining_.size() > room) {
-    std::nth_element(
-        joining_.begin(), joining_.begin() + static_cast<std::ptrdiff_t>(room) - 1, joining_.end(),
-        [](const Entry& a, const Entry& b) { return a.joins != b.joins ? a.joins > b.joins : a.atom < b.atom; });
-    joining_.resize(room);
-    if (b_ > beta_)
-      b_ = std::max(beta_, std::min_element(joining_.begin(), joining_.end(), [](const Entry& a, const Entry& b) {
-                             return a.joins < b.joins;
-                           })->joins);
-  } else {
-    b_ = beta_;
+  // members are those that have joined; of the others the largest, as many as there is room for
+  const double above = on_path ? beta_ : beta_ + tol_;
+  Index found = 0;
+  for (Index a = 0; a < p_; ++a) joins_[static_cast<std::size_t>(set_[static_cast<std::size_t>(a)])] = 0;
+  for (Index k = 0; k < r_; ++k) {
+    order_[static_cast<std::size_t>(found)] = joins_[static_cast<std::size_t>(k)];
+    found += joins_[static_cast<std::size_t>(k)] > above ? 1 : 0;
   }
-  for (Entry& e : joining_) {
-    const auto k = static_cast<std::size_t>(e.atom);
-    e.sign = c_[e.atom] - zu_[k] + b_ / 2 * yu_[k] > 0 ? 1 : -1;
+  if (found == 0 && !on_path) return false;
+  const Index room = std::max<Index>(6, p_ / 2);
+  double least = above;
+  Index equals = 0;  // of those that join at `least` itself, how many there is room for
+  if (found > room) {
+    std::nth_element(order_.begin(), order_.begin() + (room - 1), order_.begin() + found, std::greater<>());
+    least = order_[static_cast<std::size_t>(room - 1)];
+    equals = room - std::count_if(order_.begin(), order_.begin() + room, [&](double j) { return j > least; });
+  }
+  if (on_path) b_ = found > room ? std::max(beta_, least) : beta_;
+  joining_.clear();
+  for (Index k = 0; k < r_; ++k) {
+    const double joins = joins_[static_cast<std::size_t>(k)];
+    if (joins < least || joins <= above || (joins == least && equals-- <= 0)) continue;
+    const double g = c_[k] - zu_[static_cast<std::size_t>(k)] + b_ / 2 * yu_[static_cast<std::size_t>(k)];
+    joining_.push_back({static_cast<std::int32_t>(k), g > 0 ? 1.0 : -1.0});
   }
   return true;
 }
@@ -274,7 +275,6 @@ bool ActiveSet::add(const Entry* entries, Index count) {
     }
     set_[at] = entries[t].atom;
     sign_[at] = entries[t].sign;
-    member_[static_cast<std::size_t>(entries[t].atom)] = 1;
   }
   p_ += count;
   return true;
@@ -302,7 +302,6 @@ bool ActiveSet::drop_wrong_signs() {
 
 void ActiveSet::remove(Index position) {
   remove_row(factor_.data(), stride_, p_, position, z_.data(), y_.data());
-  member_[static_cast<std::size_t>(set_[static_cast<std::size_t>(position)])] = 0;
   for (Index a = position; a + 1 < p_; ++a) {
     const auto at = static_cast<std::size_t>(a);
     set_[at] = set_[at + 1];

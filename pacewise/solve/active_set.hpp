@@ -22,7 +22,6 @@ class ActiveSet {
   struct Entry {
     std::int32_t atom = 0;
     double sign = 0;
-    double joins = 0;  // the penalty at which it would join
   };
   bool start(const double* s);
   bool find_joining();
@@ -35,16 +34,15 @@ class ActiveSet {
   MatrixView<const double> A_;
   const double* c_ = nullptr;
   double beta_ = 0, tol_ = 0;
-  double b_ = 0;            // the penalty now
-  Index p_ = 0;             // |P|
-  Vector<double> factor_;   // L of A_PP = L L', column-major, 1 / l_jj on the diagonal
-  Vector<double> rows_;     // p x kLanes: the rows about to be added
-  Vector<double> z_, y_;    // L^-1 c_P, L^-1 sigma
-  Vector<double> zs_, ys_;  // A_PP^-1 c_P, A_PP^-1 sigma: s_P(b) = zs - b/2 ys
-  Vector<double> zu_, yu_;  // A_:P times these: A s(b) = zu - b/2 yu
-  Vector<double> sign_, joins_;
+  double b_ = 0;                         // the penalty now
+  Index p_ = 0;                          // |P|
+  Vector<double> factor_;                // L of A_PP = L L', column-major, 1 / l_jj on the diagonal
+  Vector<double> rows_;                  // p x kLanes: the rows about to be added
+  Vector<double> z_, y_;                 // L^-1 c_P, L^-1 sigma
+  Vector<double> zs_, ys_;               // A_PP^-1 c_P, A_PP^-1 sigma: s_P(b) = zs - b/2 ys
+  Vector<double> zu_, yu_;               // A_:P times these: A s(b) = zu - b/2 yu
+  Vector<double> sign_, joins_, order_;  // joins: the penalty at which an atom would join
   std::vector<std::int32_t> set_;
-  std::vector<char> member_;
   std::vector<Entry> joining_;
 };
 

@@ -17,7 +17,7 @@ struct BlockScratch {
   BlockScratch(const CodesModel<T>& model, Index block)
       : model_part(model, block), lasso(model.atoms()), active(model.atoms()), gradient(model.atoms(), block) {
     const auto r = static_cast<std::size_t>(model.atoms());
-    grams.resize(static_cast<std::size_t>(block));
+    grams.resize(static_cast<std::size_t>(model.shared() ? 1 : block));  // shared: picked anew each time
     for (auto& g : grams) g.resize(model.atoms(), model.atoms());
     sets.resize(static_cast<std::size_t>(block));
     for (auto& set : sets) set.reserve(r);
@@ -25,6 +25,7 @@ struct BlockScratch {
     s.resize(r);
     order.reserve(r);
     member.resize(r);
+    open.reserve(static_cast<std::size_t>(block));
     best.resize(static_cast<std::size_t>(block));
     stale.resize(static_cast<std::size_t>(block));
     ridge.resize(static_cast<std::size_t>(block));
@@ -38,12 +39,14 @@ struct BlockScratch {
   Vector<double> c, s;
   std::vector<std::int32_t> order;
   std::vector<char> member;
-  Vector<double> best;     // smallest violation a sample has had
-  std::vector<int> stale;  // rounds since
-  Vector<double> ridge;    // of its Newton systems, relative to their diagonal
+  std::vector<Index> open;  // samples not yet solved
+  Vector<double> best;      // smallest violation a sample has had
+  std::vector<int> stale;   // rounds since
+  Vector<double> ridge;     // of its Newton systems, relative to their diagonal
 };
 
-/// Adds to the working set the atoms outside it that violate optimality most: at most as many as it has, or 16.
+/// Adds to the working set the atoms outside it that violate optimality most: at most a quarter of it, or 16 to begin
+/// with.
 template <class T>
 void grow(std::vector<std::int32_t>& set, const double* g, double beta, Index r, BlockScratch<T>& w) {
   std::fill(w.member.begin(), w.member.end(), char{0});
@@ -53,8 +56,9 @@ void grow(std::vector<std::int32_t>& set, const double* g, double beta, Index r,
     if (w.member[static_cast<std::size_t>(k)] == 0 && (beta == 0 || std::abs(g[k]) > beta))
       w.order.push_back(static_cast<std::int32_t>(k));
   std::size_t room = w.order.size();
-  if (beta > 0 && room > std::max<std::size_t>(16, set.size())) {
-    room = std::max<std::size_t>(16, set.size());
+  const std::size_t most = set.empty() ? 16 : std::max<std::size_t>(4, set.size() / 4);
+  if (beta > 0 && room > most) {
+    room = most;
     std::nth_element(w.order.begin(), w.order.begin() + static_cast<std::ptrdiff_t>(room) - 1, w.order.end(),
                      [g](std::int32_t a, std::int32_t b) {
                        const double x = std::abs(g[a]), y = std::abs(g[b]);
@@ -67,18 +71,19 @@ void grow(std::vector<std::int32_t>& set, const double* g, double beta, Index r,
 
 /// Solves one sample on its working set: c = A s - g/2 makes the small problem's gradient agree with the true one.
 template <class T>
-void solve_on_set(const CodesModel<T>& model, Index j, Index column, Matrix<T>& S, double tol, BlockScratch<T>& w) {
+void solve_on_set(const CodesModel<T>& model, Index j, Index column, const double* g, Matrix<T>& S, double tol,
+                  BlockScratch<T>& w) {
   auto& set = w.sets[static_cast<std::size_t>(column)];
   const auto old = static_cast<Index>(set.size());
   const double beta = model.problem().beta;
-  const double* g = w.gradient.col(column);
   if (old == 0)
     for (Index k = 0; k < model.atoms(); ++k)
       if (S(k, j) != T(0)) set.push_back(static_cast<std::int32_t>(k));
   grow(set, g, beta, model.atoms(), w);
   const auto size = static_cast<Index>(set.size());
-  const MatrixView<double> A(w.grams[static_cast<std::size_t>(column)].data(), size, size, model.atoms());
-  model.extend_gram(j, set.data(), old, size, A, w.model_part);
+  auto& gram = w.grams[static_cast<std::size_t>(model.shared() ? 0 : column)];
+  const MatrixView<double> A(gram.data(), size, size, model.atoms());
+  model.extend_gram(j, set.data(), model.shared() ? 0 : old, size, A, w.model_part);
   double top = 0;
   for (Index a = 0; a < size; ++a) {
     w.s.data()[a] = static_cast<double>(S(set[static_cast<std::size_t>(a)], j));
@@ -146,27 +151,34 @@ StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepO
     std::fill(w.ridge.begin(), w.ridge.end(), 8 * static_cast<double>(std::numeric_limits<T>::epsilon()));
     for (Index j = first; j < first + b && beta > 0 && model.one_gram() != nullptr && !control.stop(); ++j)
       solve_on_path(model, *model.one_gram(), j, S, 0.25 * goal, w);
-    for (int round = 0; round <= options.max_rounds; ++round) {
-      model.gradient(S, first, w.gradient.view().columns(0, b), w.model_part);
-      out.violation = 0;
+    w.open.clear();
+    for (Index j = 0; j < b; ++j) w.open.push_back(first + j);
+    out.violation = 0;
+    for (int round = 0; !w.open.empty(); ++round) {
+      const auto count = static_cast<Index>(w.open.size());
+      model.gradient(S, Samples(w.open), w.gradient.view().columns(0, count), w.model_part);
       out.rounds = round;
-      bool open = false;
-      for (Index j = 0; j < b; ++j) {
-        const double violation = column_violation(w.gradient.col(j), S.col(first + j), beta, r);
-        out.violation = std::max(out.violation, violation);
-        int& stale = w.stale[static_cast<std::size_t>(j)];
-        double& best = w.best[static_cast<std::size_t>(j)];
-        stale = violation < 0.5 * best ? 0 : stale + 1;
+      const bool last = round == options.max_rounds || control.stop();
+      std::size_t still = 0;
+      for (Index a = 0; a < count; ++a) {
+        const Index j = w.open[static_cast<std::size_t>(a)];
+        const auto at = static_cast<std::size_t>(j - first);
+        const double violation = column_violation(w.gradient.col(a), S.col(j), beta, r);
+        w.stale[at] = violation < 0.5 * w.best[at] ? 0 : w.stale[at] + 1;
         // a step that made things worse went along a direction lost in rounding: shorter ones from here on
-        if (beta == 0 && violation > best) w.ridge[static_cast<std::size_t>(j)] *= 16;
-        best = std::min(best, violation);
+        if (beta == 0 && violation > w.best[at]) w.ridge[at] *= 16;
+        w.best[at] = std::min(w.best[at], violation);
         // a support still growing may take rounds without progress; rounding takes them for ever
-        if (violation <= goal || round == options.max_rounds || stale > max_stale) continue;
-        solve_on_set(model, first + j, j, S, 0.25 * goal, w);
-        open = true;
+        if (violation <= goal || last || w.stale[at] > max_stale) {
+          out.violation = std::max(out.violation, violation);
+          continue;
+        }
+        solve_on_set(model, j, j - first, w.gradient.col(a), S, 0.25 * goal, w);
+        w.open[still++] = j;
       }
-      if (!open || control.stop()) break;
+      w.open.resize(still);
     }
+    if (control.stop()) out.violation = std::numeric_limits<double>::infinity();
   });
   StepReport report;
   double worst = 0;

@@ -51,6 +51,7 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   atoms.resize(model.features(), model.atoms());
   weighted.resize(model.features(), model.atoms());
   root.resize(static_cast<std::size_t>(model.features()));
+  rows.reserve(static_cast<std::size_t>(model.features()));
   products.resize(model.atoms(), model.atoms());
 }
 
@@ -93,13 +94,17 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   for (auto& w : weighted) w.resize(m, std::min(n, kBlock));
   parallel_blocks(block_count(n), control, [&](Index block, int worker) {
     const Index first = block * kBlock, b = block_length(n, block);
-    const auto x = weighted[static_cast<std::size_t>(worker)].view().columns(0, b);
-    for (Index j = 0; j < b; ++j) {
-      std::copy_n(problem_.X.col(first + j), m, x.col(j));
-      weigh(weights, first + j, x.columns(j, 1));
-    }
     const auto q = q_.view().columns(first, b);
-    gemm<T>(Op::transposed, Op::plain, 1, problem_.B, x, 0, q);
+    if (weights.sample.empty() && weights.feature.empty() && weights.entry.empty()) {
+      gemm<T>(Op::transposed, Op::plain, 1, problem_.B, problem_.X.columns(first, b), 0, q);
+    } else {
+      const auto x = weighted[static_cast<std::size_t>(worker)].view().columns(0, b);
+      for (Index j = 0; j < b; ++j) {
+        std::copy_n(problem_.X.col(first + j), m, x.col(j));
+        weigh(weights, first + j, x.columns(j, 1));
+      }
+      gemm<T>(Op::transposed, Op::plain, 1, problem_.B, x, 0, q);
+    }
     double largest = 0;
     for (Index j = 0; j < b; ++j)
       for (Index k = 0; k < r; ++k) largest = std::max(largest, 2 * std::abs(static_cast<double>(q(k, j))));
@@ -119,20 +124,22 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   if (!(scale_ > 0)) scale_ = 1;
 }
 
+// Y = A_j z_j for the codes z in the scratch
 template <class T>
-void CodesModel<T>::fit_curvature(MatrixView<const T> S, MatrixView<const double> wide, Index first,
-                                  MatrixView<double> Y, Scratch& scratch) const {
+void CodesModel<T>::fit_curvature(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const {
   const Index b = Y.cols, r = atoms();
+  const auto wide = scratch.wide.view().columns(0, b);
   if (shared()) {
     gemm<double>(Op::plain, Op::plain, 1, gram_, wide, 0, Y);
     for (Index j = 0; j < b && !problem_.weights.sample.empty(); ++j)
-      for (Index k = 0; k < r; ++k) Y(k, j) *= omega(first + j);
+      for (Index k = 0; k < r; ++k) Y(k, j) *= omega(samples[j]);
   } else {
     const auto image = scratch.image.view().columns(0, b);
     const auto back = scratch.back.view().columns(0, b);
-    gemm<T>(Op::plain, Op::plain, 1, problem_.B, S, 0, image);
-    for (Index j = 0; j < b; ++j) weigh(problem_.weights, first + j, image.columns(j, 1));
-    gemm<T>(Op::transposed, Op::plain, 1, problem_.B, image, 0, back);
+    for (Index j = 0; j < b; ++j) std::fill_n(image.col(j), image.rows, T(0));
+    subtract_model<T>(problem_.B, scratch.codes.view().columns(0, b), image);
+    for (Index j = 0; j < b; ++j) weigh(problem_.weights, samples[j], image.columns(j, 1));
+    gemm<T>(Op::transposed, Op::plain, -1, problem_.B, image, 0, back);
     for (Index j = 0; j < b; ++j)
       for (Index k = 0; k < r; ++k) Y(k, j) = static_cast<double>(back(k, j));
   }
@@ -141,40 +148,105 @@ void CodesModel<T>::fit_curvature(MatrixView<const T> S, MatrixView<const double
 
 template <class T>
 template <class U>
-void CodesModel<T>::add_manifold(MatrixView<const U> S, Index first, double factor, MatrixView<double> Y) const {
+void CodesModel<T>::add_manifold(MatrixView<const U> S, const Samples& samples, double factor,
+                                 MatrixView<double> Y) const {
   if (!problem_.coupling.manifold()) return;
   const Sparse& L = *problem_.coupling.laplacian;
-  for (Index j = 0; j < Y.cols; ++j)
-    for (Index at = L.start[static_cast<std::size_t>(first + j)]; at < L.start[static_cast<std::size_t>(first + j + 1)];
-         ++at) {
+  for (Index j = 0; j < Y.cols; ++j) {
+    const auto column = static_cast<std::size_t>(samples[j]);
+    for (Index at = L.start[column]; at < L.start[column + 1]; ++at) {
       const double l = factor * problem_.coupling.alpha * L.value[static_cast<std::size_t>(at)];
       const U* s = S.col(L.index[static_cast<std::size_t>(at)]);
       double* y = Y.col(j);
       for (Index k = 0; k < Y.rows; ++k) y[k] += l * static_cast<double>(s[k]);
     }
+  }
 }
 
 template <class T>
-void CodesModel<T>::gradient(MatrixView<const T> S, Index first, MatrixView<double> G, Scratch& scratch) const {
-  const auto part = S.columns(first, G.cols);
-  const auto wide = scratch.wide.view().columns(0, G.cols);
+void CodesModel<T>::gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G,
+                             Scratch& scratch) const {
   for (Index j = 0; j < G.cols; ++j)
-    for (Index k = 0; k < G.rows; ++k) wide(k, j) = static_cast<double>(part(k, j));
-  fit_curvature(part, wide, first, G, scratch);
+    for (Index k = 0; k < G.rows; ++k) {
+      scratch.codes(k, j) = S(k, samples[j]);
+      scratch.wide(k, j) = static_cast<double>(S(k, samples[j]));
+    }
+  fit_curvature(samples, G, scratch);
   for (Index j = 0; j < G.cols; ++j)
-    for (Index k = 0; k < G.rows; ++k) G(k, j) = 2 * (G(k, j) - static_cast<double>(q_(k, first + j)));
-  add_manifold<T>(S, first, 2, G);
+    for (Index k = 0; k < G.rows; ++k) G(k, j) = 2 * (G(k, j) - static_cast<double>(q_(k, samples[j])));
+  add_manifold<T>(S, samples, 2, G);
 }
 
 template <class T>
-void CodesModel<T>::curvature(MatrixView<const double> Z, Index first, MatrixView<double> Y, Scratch& scratch) const {
-  const auto wide = Z.columns(first, Y.cols);
-  const auto narrow = scratch.codes.view().columns(0, Y.cols);
-  if (!shared())
-    for (Index j = 0; j < Y.cols; ++j)
-      for (Index k = 0; k < Y.rows; ++k) narrow(k, j) = static_cast<T>(wide(k, j));
-  fit_curvature(narrow, wide, first, Y, scratch);
-  add_manifold<double>(Z, first, 1, Y);
+void CodesModel<T>::curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y,
+                              Scratch& scratch) const {
+  for (Index j = 0; j < Y.cols; ++j)
+    for (Index k = 0; k < Y.rows; ++k) {
+      scratch.wide(k, j) = Z(k, samples[j]);
+      scratch.codes(k, j) = static_cast<T>(Z(k, samples[j]));
+    }
+  fit_curvature(samples, Y, scratch);
+  add_manifold<double>(Z, samples, 1, Y);
+}
+
+/// Where nearly all entries of a sample have the same weight (a mask), its Gram is a correction of B'B:
+///   A_W = top (B'B)_W - sum_i (top - w_i) b_i b_i'   over the few rows with w_i < top
+template <class T>
+bool CodesModel<T>::gram_of_few_rows(Index j, const std::int32_t* atoms, Index size, MatrixView<double> gram,
+                                     Scratch& scratch) const {
+  const Index m = features();
+  double top = 0;
+  for (Index i = 0; i < m; ++i) {
+    scratch.root[static_cast<std::size_t>(i)] = static_cast<double>(problem_.weights(i, j));
+    top = std::max(top, scratch.root[static_cast<std::size_t>(i)]);
+  }
+  scratch.rows.clear();
+  for (Index i = 0; i < m; ++i)
+    if (scratch.root[static_cast<std::size_t>(i)] < top) scratch.rows.push_back(static_cast<std::int32_t>(i));
+  const auto few = static_cast<Index>(scratch.rows.size());
+  if (3 * few > m) return false;
+  const MatrixView<double> rooted(scratch.weighted.data(), few, size, m);
+  for (Index e = 0; e < few; ++e) {
+    auto& root = scratch.root[static_cast<std::size_t>(e)];  // e <= rows[e]: never read after it is overwritten
+    root = std::sqrt(top - scratch.root[static_cast<std::size_t>(scratch.rows[static_cast<std::size_t>(e)])]);
+  }
+  for (Index a = 0; a < size; ++a) {
+    const T* atom = problem_.B.col(atoms[a]);
+    for (Index e = 0; e < few; ++e)
+      rooted(e, a) = scratch.root[static_cast<std::size_t>(e)] *
+                     static_cast<double>(atom[scratch.rows[static_cast<std::size_t>(e)]]);
+  }
+  for (Index b = 0; b < size; ++b)
+    for (Index a = 0; a < size; ++a) gram(a, b) = top * gram_(atoms[a], atoms[b]);
+  if (few > 0) pacewise::gram<double>(Op::transposed, -1, rooted, 1, gram);
+  return true;
+}
+
+template <class T>
+void CodesModel<T>::gram_of_all_rows(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
+                                     Scratch& scratch) const {
+  const Index m = features();
+  if (old == 0) {  // (D^1/2 B_W)'(D^1/2 B_W): one copy of the atoms, half the operations
+    const auto rooted = scratch.weighted.view().columns(0, size);
+    for (Index i = 0; i < m; ++i)
+      scratch.root[static_cast<std::size_t>(i)] = std::sqrt(static_cast<double>(problem_.weights(i, j)));
+    for (Index a = 0; a < size; ++a)
+      for (Index i = 0; i < m; ++i)
+        rooted(i, a) = scratch.root[static_cast<std::size_t>(i)] * static_cast<double>(problem_.B(i, atoms[a]));
+    pacewise::gram<double>(Op::transposed, 1, rooted, 0, gram);
+    return;
+  }
+  const auto all = scratch.atoms.view().columns(0, size);
+  const auto fresh = scratch.weighted.view().columns(0, size - old);
+  const MatrixView<double> products(scratch.products.data(), size, size - old);
+  for (Index a = 0; a < size; ++a) std::copy_n(problem_.B.col(atoms[a]), m, all.col(a));
+  for (Index a = old; a < size; ++a) {
+    std::copy_n(all.col(a), m, fresh.col(a - old));
+    weigh(problem_.weights, j, fresh.columns(a - old, 1));
+  }
+  gemm<double>(Op::transposed, Op::plain, 1, all, fresh, 0, products);
+  for (Index b = old; b < size; ++b)
+    for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = products(a, b - old);
 }
 
 template <class T>
@@ -184,28 +256,10 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
     const double w = omega(j);
     for (Index b = old; b < size; ++b)
       for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = w * gram_(atoms[a], atoms[b]);
-  } else if (old == 0) {  // (D^1/2 B_W)'(D^1/2 B_W): one copy of the atoms, half the operations
-    const Index m = features();
-    const auto rooted = scratch.weighted.view().columns(0, size);
-    for (Index i = 0; i < m; ++i)
-      scratch.root[static_cast<std::size_t>(i)] = std::sqrt(static_cast<double>(problem_.weights(i, j)));
-    for (Index a = 0; a < size; ++a)
-      for (Index i = 0; i < m; ++i)
-        rooted(i, a) = scratch.root[static_cast<std::size_t>(i)] * static_cast<double>(problem_.B(i, atoms[a]));
-    pacewise::gram<double>(Op::transposed, 1, rooted, 0, gram);
+  } else if (gram_of_few_rows(j, atoms, size, gram, scratch)) {
+    old = 0;  // made anew
   } else {
-    const Index m = features();
-    const auto all = scratch.atoms.view().columns(0, size);
-    const auto fresh = scratch.weighted.view().columns(0, size - old);
-    const MatrixView<double> products(scratch.products.data(), size, size - old);
-    for (Index a = 0; a < size; ++a) std::copy_n(problem_.B.col(atoms[a]), m, all.col(a));
-    for (Index a = old; a < size; ++a) {
-      std::copy_n(all.col(a), m, fresh.col(a - old));
-      weigh(problem_.weights, j, fresh.columns(a - old, 1));
-    }
-    gemm<double>(Op::transposed, Op::plain, 1, all, fresh, 0, products);
-    for (Index b = old; b < size; ++b)
-      for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = products(a, b - old);
+    gram_of_all_rows(j, atoms, old, size, gram, scratch);
   }
   if (consistency_.empty()) return;
   for (Index b = old; b < size; ++b)

@@ -5,6 +5,18 @@
 
 namespace pacewise {
 
+/// Some samples: a range, or a list
+class Samples {
+ public:
+  Samples(Index first) : first_(first) {}  // NOLINT: a range may be named by its first sample
+  explicit Samples(const std::vector<Index>& list) : list_(list.data()) {}
+  Index operator[](Index j) const { return list_ == nullptr ? first_ + j : list_[j]; }
+
+ private:
+  const Index* list_ = nullptr;
+  Index first_ = 0;
+};
+
 /// The smooth part of the S-step, column j:   s'A_j s - 2 q_j's + (alpha terms), with
 ///   A_j = B' diag(w_j v_j) B + gamma Q'Q,     q_j = B'(w_j v_j x_j) + gamma Q'h_j.
 /// Without entry weights A_j = omega_j A0 + C: one r x r Gram serves all samples. With them A_j is never formed whole:
@@ -16,10 +28,11 @@ class CodesModel {
     Scratch(const CodesModel& model, Index block);
     Matrix<T> image;                 // B S, m x b
     Matrix<T> back;                  // B' (w v B S), r x b
-    Matrix<T> codes;                 // a T copy of directions, r x b
-    Matrix<double> wide;             // a double copy of codes, r x b
+    Matrix<T> codes;                 // the codes or directions at hand, r x b
+    Matrix<double> wide;             // the same in double
     Matrix<double> atoms, weighted;  // B_W and diag(w v) B_new, m x r
     Vector<double> root;             // sqrt(w v)
+    std::vector<std::int32_t> rows;  // those with less than the largest weight
     Matrix<double> products;         // B_W' diag(w v) B_new, r x r
   };
 
@@ -41,10 +54,10 @@ class CodesModel {
   }
   double weight(Index j) const;
 
-  /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for the samples first, .., first + G.cols - 1
-  void gradient(MatrixView<const T> S, Index first, MatrixView<double> G, Scratch& scratch) const;
+  /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for G.cols samples
+  void gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch) const;
   /// Y = A_j z_j + alpha (Z L)_j for the same samples; Z is r x n
-  void curvature(MatrixView<const double> Z, Index first, MatrixView<double> Y, Scratch& scratch) const;
+  void curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   /// Fills rows and columns [old, size) of the Gram block of sample j over `atoms`, in double whatever T:
   /// near-duplicate atoms differ by less than float rounding of their Gram matrix
   void extend_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
@@ -53,10 +66,13 @@ class CodesModel {
   double curvature_bound(Index j) const;
 
  private:
-  void fit_curvature(MatrixView<const T> S, MatrixView<const double> wide, Index first, MatrixView<double> Y,
-                     Scratch& scratch) const;
+  bool gram_of_few_rows(Index j, const std::int32_t* atoms, Index size, MatrixView<double> gram,
+                        Scratch& scratch) const;
+  void gram_of_all_rows(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
+                        Scratch& scratch) const;
+  void fit_curvature(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   template <class U>
-  void add_manifold(MatrixView<const U> S, Index first, double factor, MatrixView<double> Y) const;
+  void add_manifold(MatrixView<const U> S, const Samples& samples, double factor, MatrixView<double> Y) const;
   double omega(Index j) const {
     const auto& sample = problem_.weights.sample;
     return sample.empty() ? 1.0 : static_cast<double>(sample[static_cast<std::size_t>(j)]);

@@ -27,7 +27,7 @@ class Prepared {
       : problem_{view(X), to_weights(sample, feature, entry)} {
     validate(problem_);
     const MatrixView<const T> x = problem_.values;
-    if (std::any_of(x.data, x.data + x.rows * x.cols, [](T value) { return std::isnan(value); }))
+    if (!all_finite(x.data, x.rows * x.cols))  // a NaN: infinities are refused
       data_ = prepare(problem_, Normalize::none);
   }
   MatrixView<const T> values() const { return data_ ? data_->values.view() : problem_.values; }
