@@ -448,7 +448,7 @@ def draw(rows, curves, title, out):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    valid = [row for row in rows if not row["verdict"].startswith("void") and row["line"] != "peak memory (GB)" and "growth" not in row["line"]]
+    valid = [row for row in rows if not row["verdict"].startswith("void") and row["line"] not in ("peak memory (GB)", "floor") and "growth" not in row["line"]]
     figure, ax = plt.subplots(figsize=(10, 0.28 * len(valid) + 1.5))
     colour = {"pass": "tab:blue", "FAIL": "tab:red", "reported": "tab:gray"}
     ratios = [float(row["ratio"]) for row in valid]
@@ -481,9 +481,38 @@ def draw(rows, curves, title, out):
     figure.savefig(out / "learning.png", dpi=110)
 
 
+def floors(table, data, repeat):
+    """Each step beside the dense products it cannot do without, at the speed NumPy's BLAS has here. A multiplication with its addition is one operation."""
+    X, B = data["coil20"]
+    (n, m), r = X.shape, len(B)
+    rate = n * m * r / min(clock(lambda: X @ B.T)[0][1] for _ in range(10))
+    S = pacewise.sparse_encode(X, B, beta=0.02, n_threads=1)
+    D = pacewise.update_dictionary(X, S, dictionary=B, n_threads=1)
+    p = (S != 0).sum(1)
+    weight = np.random.default_rng(0).uniform(0.2, 1.0, X.shape)
+    rounds = 8  # passes of the dictionary's dual, about
+    steps = {
+        "codes, cold": (lambda: pacewise.sparse_encode(X, B, beta=0.02, tol=1e-6, n_threads=1), m * n * r + m * r * r / 2 + (p**3 / 6 + p**2).sum()),
+        "codes, warm": (lambda: pacewise.sparse_encode(X, D, beta=0.02, init=S, tol=1e-6, n_threads=1), m * n * r + m * r * r / 2 + (p**3 / 6 + p**2).sum()),
+        "codes, entry weights": (
+            lambda: pacewise.sparse_encode(X, B, beta=0.02, entry_weight=weight, tol=1e-6, n_threads=1),
+            m * n * r + m * r * r / 2 + (m * p**2 / 2 + m * p + m * r + p**3 / 6).sum(),
+        ),
+        "dictionary": (lambda: pacewise.update_dictionary(X, S, dictionary=B, tol=1e-6, n_threads=1), m * n * r + n * r * r / 2 + rounds * (1.5 * m * r * r + r**3 / 2)),
+        "dictionary, entry weights": (
+            lambda: pacewise.update_dictionary(X, S, dictionary=B, entry_weight=weight, tol=1e-6, n_threads=1),
+            m * (p**2).sum() / 2 + rounds * m * (r**3 / 2 + r * r),
+        ),
+    }  # fmt: skip
+    for step, (work, operations) in steps.items():
+        ours = min((clock(work)[0] for _ in range(max(2, repeat // 2))), key=lambda t: t[1])
+        floor = operations / rate
+        table.add("floor", step, "its products alone", (floor, floor), ours, None, note=f"({operations / 1e6:.0f} million operations)")
+
+
 LINES = {
     "encode": encode, "duplicates": near_duplicates, "weighted": encode_weighted, "learn": learn, "fits": whole_fits, "coupled": coupled,
-    "neighbours": neighbours, "kmeans": clusters, "threads": threads, "growth": growth, "memory": memory,
+    "neighbours": neighbours, "kmeans": clusters, "threads": threads, "floors": floors, "growth": growth, "memory": memory,
 }  # fmt: skip
 
 
