@@ -22,7 +22,7 @@ struct Method {
 };
 
 // LSC-G uses the plain k-nearest-neighbour graph, the others the hypergraph. All run until the objective
-// stalls, for 45 iterations at most.
+// stalls, the base methods for 45 iterations at most; the self-paced ones begin where a base method has come to rest.
 const Method kMethods[] = {
     {"SC", Level::none, GraphKind::none, "raw", 0, 0, 10, 1, 0, 0},
     {"LSC-G", Level::none, GraphKind::knn, "half:40", 8, 0, 10, 1, 0, 0},
@@ -51,7 +51,10 @@ Options options_of(const Method& method, std::uint64_t seed) {
   o.schedule.pace = Pace::quantile;
   o.schedule.final = method.final;
   o.schedule.polish = method.final < 1 ? 0 : 5;
-  o.schedule.max_iter = 45;
+  if (method.level == Level::none)
+    o.schedule.max_iter = 45;
+  else
+    o.schedule.warm_iter = 30;
   return o;
 }
 
