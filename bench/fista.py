@@ -107,12 +107,12 @@ def value(X, W, B, S, beta, L, alpha, H, Q, gamma, eta):
     return total
 
 
-def fit(X, B, level, *, beta, alpha, gamma, eta, L, H, plain, warm, pace, polish, select=0.5, tol=1e-4):
+def fit(X, B, level, *, beta, alpha, gamma, eta, L, H, plain, warm, pace, polish, select=0.5, tol=1e-4, steps=200):
     """plain and warm iterations, then the share let in grows from `select` to 1, then all weights are 1.
 
     Linear regulariser, v = max(0, 1 - l / lambda). Returns the objective of the last phase.
     """
-    S, _ = codes_step(X, 1.0, B, np.zeros((len(X), len(B))), beta, tol=tol)
+    S, _ = codes_step(X, 1.0, B, np.zeros((len(X), len(B))), beta, tol=tol, steps=steps)
     W, Q = 1.0, None
     for iteration in range(plain + warm + pace + polish):
         with_graph = iteration >= plain
@@ -126,9 +126,9 @@ def fit(X, B, level, *, beta, alpha, gamma, eta, L, H, plain, warm, pace, polish
             W = np.broadcast_to(v[:, None] if level == "sample" else v, X.shape).copy()
         else:
             W = 1.0
-        B = dictionary_step(X, W, S, B, tol=tol)
+        B = dictionary_step(X, W, S, B, tol=tol, steps=steps)
         if with_graph and gamma:
             Q = consistency_step(H, S, eta)
         graph = {"L": L, "alpha": alpha, "H": H, "Q": Q, "gamma": gamma} if with_graph else {}
-        S, _ = codes_step(X, W, B, S, beta, tol=tol, **graph)
+        S, _ = codes_step(X, W, B, S, beta, tol=tol, steps=steps, **graph)
     return value(X, W, B, S, beta, L, alpha, H, Q, gamma, eta)

@@ -169,12 +169,7 @@ bool ActiveSet::solve(MatrixView<const double> A, const double* c, double beta, 
             zs_[static_cast<std::size_t>(a)] - b_ / 2 * ys_[static_cast<std::size_t>(a)];
       return true;
     }
-    for (std::size_t at = 0; at < joining_.size(); at += kLanes)
-      if (!add(joining_.data() + at, static_cast<Index>(std::min<std::size_t>(kLanes, joining_.size() - at))))
-        return false;
-    do solve_on_set();
-    while (drop_wrong_signs());
-    images(A_, set_.data(), p_, zs_.data(), ys_.data(), zu_.data(), yu_.data());
+    if (!admit()) return false;
   }
   return false;
 }
@@ -195,6 +190,11 @@ bool ActiveSet::start(const double* s) {
     b_ = std::max(beta_, top * (1 + 1e-7));
     return true;
   }
+  return admit();
+}
+
+/// Lets joining_ in, and out again those that turn out to have the wrong sign
+bool ActiveSet::admit() {
   for (std::size_t at = 0; at < joining_.size(); at += kLanes)
     if (!add(joining_.data() + at, static_cast<Index>(std::min<std::size_t>(kLanes, joining_.size() - at))))
       return false;

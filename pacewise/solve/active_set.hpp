@@ -25,6 +25,7 @@ class ActiveSet {
   };
   bool start(const double* s);
   bool find_joining();
+  bool admit();
   bool add(const Entry* entries, Index count);
   void solve_on_set();
   bool drop_wrong_signs();

@@ -48,7 +48,8 @@ def test_label_column(tmp_path):
     assert np.isnan(bunch.data[2, 0]) and np.nansum(bunch.data) == 16
 
 
-def test_files_that_are_not_there_or_not_data(tmp_path):
+def test_files_that_are_not_there_or_not_data(tmp_path, monkeypatch):
+    monkeypatch.delenv("PACEWISE_DATA", raising=False)
     with pytest.raises(FileNotFoundError):
         datasets.load(tmp_path / "nothing.csv")
     (tmp_path / "b.npy").write_bytes(b"\x93NUMPY rubbish")
