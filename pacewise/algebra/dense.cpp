@@ -121,6 +121,18 @@ template void gemm<float>(Op, Op, double, MatrixView<const float>, MatrixView<co
 template void gram<double>(Op, double, MatrixView<const double>, double, MatrixView<double>);
 template void gram<float>(Op, double, MatrixView<const float>, double, MatrixView<float>);
 
+template <class T>
+void multiply_one(MatrixView<const std::type_identity_t<T>> A, const T* x, T* y) {
+  const int n = to_int(A.rows), lda = to_int(std::max<Index>(A.stride, 1));
+  if (n == 0) return;
+  if constexpr (std::is_same_v<T, double>)
+    cblas_dgemv(CblasColMajor, CblasNoTrans, n, n, 1, A.data, lda, x, 1, 0, y, 1);
+  else
+    cblas_sgemv(CblasColMajor, CblasNoTrans, n, n, 1, A.data, lda, x, 1, 0, y, 1);
+}
+template void multiply_one<double>(MatrixView<const double>, const double*, double*);
+template void multiply_one<float>(MatrixView<const float>, const float*, float*);
+
 bool cholesky(MatrixView<double> A) {
   if (A.rows == 0) return true;
   const int n = to_int(A.rows), lda = to_int(A.stride);

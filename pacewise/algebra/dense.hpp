@@ -18,6 +18,10 @@ void gemm(Op op_a, Op op_b, double a, MatrixView<const std::type_identity_t<T>> 
 template <class T>
 void gram(Op op_a, double a, MatrixView<const std::type_identity_t<T>> A, double c, MatrixView<T> C);
 
+/// y = A x, A square
+template <class T>
+void multiply_one(MatrixView<const std::type_identity_t<T>> A, const T* x, T* y);
+
 /// Lower Cholesky factor in place (the upper triangle is left alone); false where A is not positive definite.
 bool cholesky(MatrixView<double> A);
 /// x = (L L')^-1 x for every column of x

@@ -126,7 +126,7 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
 
 // Y = A_j z_j for the codes z in the scratch
 template <class T>
-void CodesModel<T>::fit_curvature(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const {
+void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const {
   const Index b = Y.cols, r = atoms();
   const auto wide = scratch.wide.view().columns(0, b);
   if (shared()) {
@@ -144,6 +144,18 @@ void CodesModel<T>::fit_curvature(const Samples& samples, MatrixView<double> Y, 
       for (Index k = 0; k < r; ++k) Y(k, j) = static_cast<double>(back(k, j));
   }
   if (!consistency_.empty()) gemm<double>(Op::plain, Op::plain, 1, consistency_, wide, 1, Y);
+}
+
+template <class T>
+template <class U>
+void CodesModel<T>::fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y,
+                                  Scratch& scratch) const {
+  for (Index j = 0; j < Y.cols; ++j)
+    for (Index k = 0; k < Y.rows; ++k) {
+      scratch.codes(k, j) = static_cast<T>(Z(k, samples[j]));
+      scratch.wide(k, j) = static_cast<double>(Z(k, samples[j]));
+    }
+  apply_fit(samples, Y, scratch);
 }
 
 template <class T>
@@ -166,12 +178,7 @@ void CodesModel<T>::add_manifold(MatrixView<const U> S, const Samples& samples, 
 template <class T>
 void CodesModel<T>::gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G,
                              Scratch& scratch) const {
-  for (Index j = 0; j < G.cols; ++j)
-    for (Index k = 0; k < G.rows; ++k) {
-      scratch.codes(k, j) = S(k, samples[j]);
-      scratch.wide(k, j) = static_cast<double>(S(k, samples[j]));
-    }
-  fit_curvature(samples, G, scratch);
+  fit_curvature<T>(S, samples, G, scratch);
   for (Index j = 0; j < G.cols; ++j)
     for (Index k = 0; k < G.rows; ++k) G(k, j) = 2 * (G(k, j) - static_cast<double>(q_(k, samples[j])));
   add_manifold<T>(S, samples, 2, G);
@@ -180,12 +187,7 @@ void CodesModel<T>::gradient(MatrixView<const T> S, const Samples& samples, Matr
 template <class T>
 void CodesModel<T>::curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y,
                               Scratch& scratch) const {
-  for (Index j = 0; j < Y.cols; ++j)
-    for (Index k = 0; k < Y.rows; ++k) {
-      scratch.wide(k, j) = Z(k, samples[j]);
-      scratch.codes(k, j) = static_cast<T>(Z(k, samples[j]));
-    }
-  fit_curvature(samples, Y, scratch);
+  fit_curvature<double>(Z, samples, Y, scratch);
   add_manifold<double>(Z, samples, 1, Y);
 }
 
@@ -271,7 +273,11 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
 
 template <class T>
 double CodesModel<T>::weight(Index j) const {
-  if (!sum_.empty()) return 1;
+  return sum_.empty() ? fit_weight(j) : 1;
+}
+
+template <class T>
+double CodesModel<T>::fit_weight(Index j) const {
   if (shared()) return omega(j);
   double sum = 0;
   for (Index i = 0; i < features(); ++i) sum += static_cast<double>(problem_.weights(i, j));
@@ -295,6 +301,14 @@ double CodesModel<T>::curvature_bound(Index j) const {
   return w * gram_bound_ + consistency_bound_ + problem_.coupling.alpha * coupling;
 }
 
+#define PACEWISE_INSTANTIATE(T, U)                                                                                 \
+  template void CodesModel<T>::fit_curvature<U>(MatrixView<const U>, const Samples&, MatrixView<double>, Scratch&) \
+      const;
+PACEWISE_INSTANTIATE(float, float)
+PACEWISE_INSTANTIATE(float, double)
+PACEWISE_INSTANTIATE(double, float)
+PACEWISE_INSTANTIATE(double, double)
+#undef PACEWISE_INSTANTIATE
 template class CodesModel<float>;
 template class CodesModel<double>;
 

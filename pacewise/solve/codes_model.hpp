@@ -53,11 +53,18 @@ class CodesModel {
     return consistency_.empty() ? &gram_ : &sum_;
   }
   double weight(Index j) const;
+  /// A0, C (empty: none) and omega_j of A_j = omega_j A0 + C, which with entry weights only comes near
+  const Matrix<double>& fit_gram() const { return gram_; }
+  const Matrix<double>& consistency_gram() const { return consistency_; }
+  double fit_weight(Index j) const;
 
   /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for G.cols samples
   void gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch) const;
   /// Y = A_j z_j + alpha (Z L)_j for the same samples; Z is r x n
   void curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
+  /// Y = A_j z_j alone
+  template <class U>
+  void fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   /// Fills rows and columns [old, size) of the Gram block of sample j over `atoms`, in double whatever T:
   /// near-duplicate atoms differ by less than float rounding of their Gram matrix
   void extend_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
@@ -70,7 +77,7 @@ class CodesModel {
                         Scratch& scratch) const;
   void gram_of_all_rows(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                         Scratch& scratch) const;
-  void fit_curvature(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
+  void apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   template <class U>
   void add_manifold(MatrixView<const U> S, const Samples& samples, double factor, MatrixView<double> Y) const;
   double omega(Index j) const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pacewise/algebra/simd.hpp"
 #include "pacewise/solve/coupled_system.hpp"
 #include "pacewise/solve/lasso.hpp"
 
@@ -9,6 +10,35 @@ namespace {
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
+/// Kept in lanes so that the loop is the same for any width of vectors.
+struct ProximalSums {
+  static constexpr int kLanes = 8;
+  double uphill[kLanes] = {}, changed[kLanes] = {}, move[kLanes] = {};
+};
+struct ProximalScale {
+  double bound, step, cut, push;  // 2 c, 1 / 2c, beta / 2c
+};
+
+/// s <- soft(y - (g + 2 A(y - s0)) / 2c, beta / 2c), y <- s + push (s - s_old), on the coordinates of one sample
+PACEWISE_WIDE_VECTORS
+void proximal_step(Index count, const ProximalScale& by, const double* pull, const double* image, double* now,
+                   double* ahead, ProximalSums& sums) {
+  const auto one = [&](Index i, int lane) {
+    const double y = ahead[i], old = now[i];
+    const double x = y - (pull[i] + 2 * image[i]) * by.step;
+    const double fresh = std::max(x - by.cut, 0.0) + std::min(x + by.cut, 0.0);
+    sums.uphill[lane] += (y - fresh) * (fresh - old);
+    sums.changed[lane] += (fresh == 0) != (old == 0) ? 1.0 : 0.0;
+    sums.move[lane] = std::max(sums.move[lane], by.bound * std::abs(fresh - y));
+    now[i] = fresh;
+    ahead[i] = fresh + by.push * (fresh - old);
+  };
+  Index i = 0;
+  for (; i + ProximalSums::kLanes <= count; i += ProximalSums::kLanes)
+    for (int t = 0; t < ProximalSums::kLanes; ++t) one(i + t, t);
+  for (; i < count; ++i) one(i, 0);
+}
+
 /// alpha > 0 couples the samples. A round:
 ///   1. gradient g of all smooth terms at S, certificate;
 ///   2. accelerated proximal gradient steps until the support settles (beta > 0):
@@ -16,22 +46,28 @@ std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 ///      kept only if the objective fell;
 ///   3. on the support with its signs, Newton:  (A + alpha L)_PP d = -g_P/2 - beta sign/2  by conjugate gradients
 ///      preconditioned sample by sample, and a line search along the path clipped where signs would change.
-/// Near the solution the support is right and step 3 is exact.
-template <class T>
+/// Near the solution the support is right and step 3 is exact. Directions are found in the arithmetic U, gradients and
+/// what a step is worth are computed in double.
+template <class T, class U>
 class Coupled {
  public:
-  Coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control)
+  Coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control, int patience)
       : model_(model),
         S_(S),
         options_(options),
         control_(control),
         n_(model.samples()),
         r_(model.atoms()),
+        patience_(patience),
         beta_(model.problem().beta),
         system_(model, options, control),
         gradient_(r_, n_),
+        move_(r_, n_),
         partial_(at(block_count(n_))) {
-    for (int t = 0; t < thread_count(control); ++t) scratch_.emplace_back(model, std::min(n_, kBlock));
+    for (int t = 0; t < thread_count(control); ++t) {
+      scratch_.emplace_back(model, std::min(n_, kBlock));
+      wide_.emplace_back(r_, std::min(n_, kBlock));
+    }
   }
 
   StepReport solve() {
@@ -52,7 +88,7 @@ class Coupled {
         S_ = best_;
         refresh_gradient();
       }
-      if (violation <= goal || report.rounds == options_.max_rounds || stale > 40) break;
+      if (violation <= goal || report.rounds == options_.max_rounds || stale > patience_) break;
       system_.grow(S_, gradient_);
       if (beta_ > 0) {
         accelerate(goal);
@@ -105,10 +141,11 @@ class Coupled {
     return *std::max_element(partial_.begin(), partial_.end());
   }
 
-  void gather_codes(Vector<double>& x) {
+  template <class Number>
+  void gather(const Matrix<Number>& from, Vector<double>& x) {
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a)
-        x[at(system_.begin(j) + a)] = static_cast<double>(S_(system_.atom(j, a), j));
+        x[at(system_.begin(j) + a)] = static_cast<double>(from(system_.atom(j, a), j));
       return 0.0;
     });
   }
@@ -117,8 +154,9 @@ class Coupled {
   void accelerate(double goal) {
     system_.choose(S_, false);
     const auto size = at(system_.unknowns());
-    for (auto* v : {&from_, &now_, &ahead_, &image_}) v->assign(size, 0.0);
-    gather_codes(from_);
+    for (auto* v : {&from_, &now_, &ahead_, &image_, &pull_}) v->assign(size, 0.0);
+    gather(S_, from_);
+    gather(gradient_, pull_);
     now_ = ahead_ = from_;
     constexpr int max_steps = 30, settled_steps = 12;
     double momentum = 1;
@@ -133,14 +171,14 @@ class Coupled {
       });
       const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2, push = (momentum - 1) / next;
       double uphill = 0;
-      changes_.assign(partial_.size(), 0);
+      changes_.assign(partial_.size(), 0.0);
       moves_.assign(partial_.size(), 0.0);
       uphill = over_blocks([&](Index block, int worker) {
         system_.apply(block, worker, image_);
         return proximal_block(block, push);
       });
-      Index changed = 0;
-      for (const Index c : changes_) changed += c;
+      double changed = 0;
+      for (const double c : changes_) changed += c;
       const double move = *std::max_element(moves_.begin(), moves_.end());
       momentum = uphill > 0 ? 1 : next;
       settled = changed == 0 ? settled + 1 : 0;
@@ -151,23 +189,19 @@ class Coupled {
 
   /// One proximal step and the extrapolation for the samples of a block; returns <y - s_new, s_new - s_old>.
   double proximal_block(Index block, double push) {
-    double uphill = 0, move = 0;
-    Index changed = 0;
+    ProximalSums sums;
     for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
       const double c = system_.bound(j);
-      if (!(c > 0)) continue;
-      const double cut = beta_ / (2 * c);
-      for (Index a = 0; a < system_.count(j); ++a) {
-        const auto i = at(system_.begin(j) + a);
-        const double g = gradient_(system_.atom(j, a), j) + 2 * image_[i];
-        const double x = ahead_[i] - g / (2 * c), old = now_[i], y = ahead_[i];
-        const double fresh = x > cut ? x - cut : (x < -cut ? x + cut : 0);
-        uphill += (y - fresh) * (fresh - old);
-        changed += (fresh == 0) != (old == 0) ? 1 : 0;
-        move = std::max(move, 2 * c * std::abs(fresh - y));
-        now_[i] = fresh;
-        ahead_[i] = fresh + push * (fresh - old);
-      }
+      const auto begin = at(system_.begin(j));
+      if (c > 0)
+        proximal_step(system_.count(j), {2 * c, 1 / (2 * c), beta_ / (2 * c), push}, pull_.data() + begin,
+                      image_.data() + begin, now_.data() + begin, ahead_.data() + begin, sums);
+    }
+    double uphill = 0, changed = 0, move = 0;
+    for (int t = 0; t < ProximalSums::kLanes; ++t) {
+      uphill += sums.uphill[t];
+      changed += sums.changed[t];
+      move = std::max(move, sums.move[t]);
     }
     changes_[at(block)] = changed;
     moves_[at(block)] = move;
@@ -176,19 +210,22 @@ class Coupled {
 
   /// f(S + D) - f(S) = <g, D> + D'(A + alpha L)D + beta (|S + D| - |S|), D packed; no cancellation of large numbers
   double change(const Vector<double>& D) {
+    move_.fill(0);
     over_samples([&](Index j) {
-      system_.spread(j, D.data() + system_.begin(j));
+      for (Index a = 0; a < system_.count(j); ++a) move_(system_.atom(j, a), j) = D[at(system_.begin(j) + a)];
       return 0.0;
     });
     return over_blocks([&](Index block, int worker) {
-      system_.apply(block, worker, image_);
+      const Index first = block * kBlock, b = block_length(n_, block);
+      const auto image = wide_[static_cast<std::size_t>(worker)].view().columns(0, b);
+      model_.curvature(move_, first, image, scratch_[static_cast<std::size_t>(worker)]);
       double sum = 0;
-      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+      for (Index j = first; j < first + b; ++j)
         for (Index a = 0; a < system_.count(j); ++a) {
-          const auto i = at(system_.begin(j) + a);
+          const double d = D[at(system_.begin(j) + a)];
           const Index k = system_.atom(j, a);
           const double s = static_cast<double>(S_(k, j));
-          sum += (gradient_(k, j) + image_[i]) * D[i] + beta_ * (std::abs(s + D[i]) - std::abs(s));
+          sum += (gradient_(k, j) + image(k, j - first)) * d + beta_ * (std::abs(s + d) - std::abs(s));
         }
       return sum;
     });
@@ -233,7 +270,7 @@ class Coupled {
   /// and their rounding must not outgrow what is gained.
   double least_damping() const { return beta_ == 0 ? epsilon() * system_.largest_bound() : 0; }
 
-  /// step_ = (A + alpha L + damping)_PP^-1 residual_, to a thousandth or to the goal
+  /// step_ = (A + alpha L + damping)_PP^-1 residual_, to a tenth or to the goal
   void conjugate_gradients(double goal) {
     const auto largest = [&] {
       double top = 0;
@@ -249,20 +286,20 @@ class Coupled {
       });
     };
     const auto preconditioned_norm = [&](double t) {  // one pass: step, residual, preconditioner, <residual, ahead>
-      return over_samples([&](Index j) {
-        const auto begin = at(system_.begin(j)), end = at(system_.begin(j + 1));
+      return over_blocks([&](Index block, int worker) {
+        const auto [begin, end] = range(block);
         for (std::size_t i = begin; i < end; ++i) {
           step_[i] += t * direction_[i];
           residual_[i] -= t * image_[i];
           ahead_[i] = residual_[i];
         }
-        system_.precondition(j, ahead_.data() + begin);
+        system_.precondition(block, worker, ahead_);
         double sum = 0;
         for (std::size_t i = begin; i < end; ++i) sum += residual_[i] * ahead_[i];
         return sum;
       });
     };
-    const double stop_at = std::max(goal, 1e-3 * largest());
+    const double stop_at = std::max(goal, 0.1 * largest());
     double rho = preconditioned_norm(0);
     refresh(0, true);
     constexpr int max_iterations = 2000;
@@ -320,23 +357,29 @@ class Coupled {
   const StepOptions& options_;
   const Control& control_;
   const Index n_, r_;
+  const int patience_;  // rounds without progress
   const double beta_;
-  CoupledSystem<T> system_;
+  CoupledSystem<T, U> system_;
   double damping_ = 0;       // of the Newton systems
   Matrix<T> best_;           // the codes of the smallest certificate so far
   Matrix<double> gradient_;  // r x n
-  std::vector<double> partial_, moves_;
-  std::vector<Index> changes_;
+  Matrix<double> move_;      // a change of S, r x n
+  std::vector<Matrix<double>> wide_;
+  std::vector<double> partial_, moves_, changes_;
   std::vector<typename CodesModel<T>::Scratch> scratch_;
   // packed unknowns
-  Vector<double> from_, now_, ahead_, image_, residual_, step_, direction_;
+  Vector<double> from_, pull_, now_, ahead_, image_, residual_, step_, direction_;
 };
 
 }  // namespace
 
 template <class T>
 StepReport solve_coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control) {
-  return Coupled<T>(model, S, options, control).solve();
+  if (model.problem().beta > 0) {
+    const StepReport rough = Coupled<T, float>(model, S, options, control, 10).solve();
+    if (rough.converged || control.stop()) return rough;
+  }
+  return Coupled<T, double>(model, S, options, control, 40).solve();
 }
 
 template StepReport solve_coupled<float>(const CodesModel<float>&, Matrix<float>&, const StepOptions&, const Control&);

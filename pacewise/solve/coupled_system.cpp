@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace pacewise {
 namespace {
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
-template <class T>
-CoupledSystem<T>::CoupledSystem(const CodesModel<T>& model, const StepOptions& options, const Control& control)
+template <class T, class U>
+CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions& options, const Control& control)
     : model_(model),
       control_(control),
       n_(model.samples()),
@@ -28,18 +29,27 @@ CoupledSystem<T>::CoupledSystem(const CodesModel<T>& model, const StepOptions& o
   const Index block = std::min(n_, kBlock);
   for (int t = 0; t < thread_count(control); ++t) {
     scratch_.emplace_back(model, block);
+    in_.emplace_back(r_, std::max<Index>(block, 2));
+    out_.emplace_back(r_, block);
+    if (model.shared()) continue;
     wide_.emplace_back(r_, block);
+    square_.emplace_back(r_, r_);
+  }
+  if (model.shared()) {
+    const bool one = model.one_gram() != nullptr;
+    fit_gram_ = cast<U>((one ? *model.one_gram() : model.fit_gram()).view());
+    if (!one) consistency_ = cast<U>(model.consistency_gram().view());
   }
   for (Index j = 0; j < n_; ++j) bounds_[at(j)] = model.curvature_bound(j);
 }
 
-template <class T>
-double CoupledSystem<T>::largest_bound() const {
+template <class T, class U>
+double CoupledSystem<T, U>::largest_bound() const {
   return *std::max_element(bounds_.begin(), bounds_.end());
 }
 
-template <class T>
-void CoupledSystem<T>::grow(const Matrix<T>& S, const Matrix<double>& gradient) {
+template <class T, class U>
+void CoupledSystem<T, U>::grow(const Matrix<T>& S, const Matrix<double>& gradient) {
   if (!gram_blocks_) return;
   std::vector<std::vector<std::int32_t>> fresh(scratch_.size());
   parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
@@ -68,31 +78,34 @@ void CoupledSystem<T>::grow(const Matrix<T>& S, const Matrix<double>& gradient) 
     }
   });
   double bytes = 0;
-  for (const auto& s : sets_) bytes += 16.0 * static_cast<double>(s.atoms.size() * s.atoms.size());
+  for (const auto& s : sets_) bytes += static_cast<double>((8 + sizeof(U)) * s.atoms.size() * s.atoms.size());
   if (bytes > memory_) {
     gram_blocks_ = false;
     for (auto& s : sets_) s = Set();
   }
 }
 
-template <class T>
-void CoupledSystem<T>::extend(Index j, typename CodesModel<T>::Scratch& scratch) {
+template <class T, class U>
+void CoupledSystem<T, U>::extend(Index j, int worker) {
   Set& s = set(j);
   const auto size = static_cast<Index>(s.atoms.size());
   if (size == s.made) return;
-  std::vector<double> gram(at(size * size));
+  std::vector<U> gram(at(size * size));
   for (Index b = 0; b < s.made; ++b) std::copy_n(s.gram.data() + b * s.made, s.made, gram.data() + b * size);
   s.gram = std::move(gram);
-  model_.extend_gram(j, s.atoms.data(), s.made, size, {s.gram.data(), size, size}, scratch);
+  const MatrixView<double> all(square_[static_cast<std::size_t>(worker)].data(), size, size);
+  model_.extend_gram(j, s.atoms.data(), s.made, size, all, scratch_[static_cast<std::size_t>(worker)]);
+  for (Index b = 0; b < size; ++b)
+    for (Index a = b < s.made ? s.made : 0; a < size; ++a) s.gram[at(b * size + a)] = static_cast<U>(all(a, b));
   s.made = size;
 }
 
-template <class T>
-void CoupledSystem<T>::choose(const Matrix<T>& S, bool support_only) {
+template <class T, class U>
+void CoupledSystem<T, U>::choose(const Matrix<T>& S, bool support_only) {
   parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
     for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
       Set& s = set(j);
-      if (gram_blocks_) extend(j, scratch_[static_cast<std::size_t>(worker)]);
+      if (gram_blocks_) extend(j, worker);
       s.position.clear();
       const Index candidates = gram_blocks_ ? static_cast<Index>(s.atoms.size()) : r_;
       for (Index a = 0; a < candidates; ++a) {
@@ -111,16 +124,24 @@ void CoupledSystem<T>::choose(const Matrix<T>& S, bool support_only) {
   spread_.fill(0);
 }
 
-template <class T>
-void CoupledSystem<T>::factorise(double damping) {
-  double bytes = 0;
-  for (Index j = 0; j < n_; ++j) bytes += 8.0 * static_cast<double>(count(j) * count(j));
-  factor_blocks_ = bytes <= memory_;
+template <class T, class U>
+void CoupledSystem<T, U>::factorise(double damping) {
+  damping_ = damping;
+  double squares = 0;
+  for (Index j = 0; j < n_; ++j) squares += static_cast<double>(count(j) * count(j));
+  // A factor of one's own costs as much as its p^2 numbers take to be read, at every iteration; two products with the
+  // common basis cost 2 r^2 operations on numbers that stay in the cache, ten times less each.
+  if (beta_ > 0 && 10 * squares > static_cast<double>(n_ * r_ * r_)) {
+    preconditioner_ = Preconditioner::together;
+    if (basis_.empty()) decompose();
+    return;
+  }
+  preconditioner_ = 8 * squares <= memory_ ? Preconditioner::blocks : Preconditioner::diagonal;
   parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
     auto& scratch = scratch_[static_cast<std::size_t>(worker)];
     for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
       const double shift = alpha_ * diagonal_[at(j)] + damping;
-      if (!factor_blocks_) {
+      if (preconditioner_ == Preconditioner::diagonal) {
         factorise_diagonal(j, shift, scratch);
         continue;
       }
@@ -130,7 +151,7 @@ void CoupledSystem<T>::factorise(double damping) {
       if (gram_blocks_) {
         for (Index b = 0; b < p; ++b)
           for (Index a = 0; a < p; ++a)
-            s.factor[at(b * p + a)] = s.gram[at(s.position[at(b)] * s.made + s.position[at(a)])];
+            s.factor[at(b * p + a)] = static_cast<double>(s.gram[at(s.position[at(b)] * s.made + s.position[at(a)])]);
       } else {
         model_.extend_gram(j, atoms_.data() + begin(j), 0, p, {s.factor.data(), p, p}, scratch);
       }
@@ -139,8 +160,45 @@ void CoupledSystem<T>::factorise(double damping) {
   });
 }
 
-template <class T>
-void CoupledSystem<T>::factorise_block(Index j, double shift) {
+/// mean omega A0 + C = U diag(g) U'
+template <class T, class U>
+void CoupledSystem<T, U>::decompose() {
+  double mean_weight = 0;
+  for (Index j = 0; j < n_; ++j) mean_weight += model_.fit_weight(j) / static_cast<double>(n_);
+  Matrix<double> form = model_.fit_gram();
+  const Matrix<double>& C = model_.consistency_gram();
+  for (Index i = 0; i < form.size(); ++i)
+    form.data()[i] = mean_weight * form.data()[i] + (C.empty() ? 0.0 : C.data()[i]);
+  spectrum_ = symmetric_eigen(form.view());
+  basis_ = cast<U>(std::as_const(form).view());
+}
+
+/// y_P <- P' U (g + alpha L_jj + damping)^-1 U' P y_P: the inverse of the mean form on all atoms, seen on the support;
+/// positive definite for any support.
+template <class T, class U>
+void CoupledSystem<T, U>::precondition_together(Index block, int worker, double* y) {
+  const Index first = block * kBlock, b = block_length(n_, block);
+  const auto in = in_[static_cast<std::size_t>(worker)].view().columns(0, b);
+  const auto out = out_[static_cast<std::size_t>(worker)].view().columns(0, b);
+  for (Index j = 0; j < b; ++j) {
+    std::fill_n(in.col(j), r_, U(0));
+    const double* x = y + begin(first + j);
+    for (Index a = 0; a < count(first + j); ++a) in(atom(first + j, a), j) = static_cast<U>(x[a]);
+  }
+  gemm<U>(Op::transposed, Op::plain, 1, basis_, in, 0, out);
+  for (Index j = 0; j < b; ++j) {
+    const double shift = alpha_ * diagonal_[at(first + j)] + damping_, least = 1e-6 * (spectrum_.back() + shift);
+    for (Index k = 0; k < r_; ++k) out(k, j) *= static_cast<U>(1 / std::max(spectrum_[at(k)] + shift, least));
+  }
+  gemm<U>(Op::plain, Op::plain, 1, basis_, out, 0, in);
+  for (Index j = 0; j < b; ++j) {
+    double* x = y + begin(first + j);
+    for (Index a = 0; a < count(first + j); ++a) x[a] = static_cast<double>(in(atom(first + j, a), j));
+  }
+}
+
+template <class T, class U>
+void CoupledSystem<T, U>::factorise_block(Index j, double shift) {
   Set& s = set(j);
   const Index p = count(j);
   double top = 0;
@@ -158,8 +216,8 @@ void CoupledSystem<T>::factorise_block(Index j, double shift) {
   }
 }
 
-template <class T>
-void CoupledSystem<T>::factorise_diagonal(Index j, double shift, typename CodesModel<T>::Scratch& scratch) {
+template <class T, class U>
+void CoupledSystem<T, U>::factorise_diagonal(Index j, double shift, typename CodesModel<T>::Scratch& scratch) {
   Set& s = set(j);
   s.factor.resize(at(count(j)));
   double top = 0;
@@ -172,60 +230,83 @@ void CoupledSystem<T>::factorise_diagonal(Index j, double shift, typename CodesM
   for (auto& f : s.factor) f = top > 0 ? 1 / std::max(f, 1e-12 * top) : 1;
 }
 
-template <class T>
-void CoupledSystem<T>::spread(Index j, const double* x) {
-  double* column = spread_.col(j);
-  for (Index a = 0; a < count(j); ++a) column[atom(j, a)] = x[a];
+template <class T, class U>
+void CoupledSystem<T, U>::spread(Index j, const double* x) {
+  U* column = spread_.col(j);
+  for (Index a = 0; a < count(j); ++a) column[atom(j, a)] = static_cast<U>(x[a]);
 }
 
-template <class T>
-void CoupledSystem<T>::add_coupling(Index j, double* y) const {
-  const std::int32_t* atoms = atoms_.data() + begin(j);
-  const Index p = count(j);
+template <class T, class U>
+void CoupledSystem<T, U>::add_coupling(Index j, U* y) const {
   for (Index e = L_.start[at(j)]; e < L_.start[at(j + 1)]; ++e) {
-    const double l = alpha_ * L_.value[at(e)];
-    const double* z = spread_.col(L_.index[at(e)]);
-    for (Index a = 0; a < p; ++a) y[a] += l * z[atoms[a]];
+    const auto l = static_cast<U>(alpha_ * L_.value[at(e)]);
+    const U* z = spread_.col(L_.index[at(e)]);
+    for (Index k = 0; k < r_; ++k) y[k] += l * z[k];
   }
 }
 
-template <class T>
-void CoupledSystem<T>::apply(Index block, int worker, Vector<double>& y) {
+/// A_j z_j over the working set, spread
+template <class T, class U>
+void CoupledSystem<T, U>::apply_gram(Index j, int worker, U* y) {
+  const Set& s = set(j);
+  U* in = in_[static_cast<std::size_t>(worker)].data();
+  U* out = in + r_;
+  const U* z = spread_.col(j);
+  for (Index a = 0; a < s.made; ++a) in[a] = z[s.atoms[at(a)]];
+  multiply_one<U>({s.gram.data(), s.made, s.made}, in, out);
+  std::fill_n(y, r_, U(0));
+  for (Index a = 0; a < s.made; ++a) y[s.atoms[at(a)]] = out[a];
+}
+
+template <class T, class U>
+void CoupledSystem<T, U>::apply(Index block, int worker, Vector<double>& y) {
   const Index first = block * kBlock, b = block_length(n_, block);
-  if (!gram_blocks_) {
-    const auto out = wide_[static_cast<std::size_t>(worker)].view().columns(0, b);
-    model_.curvature(spread_, first, out, scratch_[static_cast<std::size_t>(worker)]);
-    for (Index j = first; j < first + b; ++j)
-      for (Index a = 0; a < count(j); ++a) y[at(begin(j) + a)] = out(atom(j, a), j - first);
+  const auto out = out_[static_cast<std::size_t>(worker)].view().columns(0, b);
+  if (model_.shared()) {
+    const MatrixView<const U> in = spread_.view().columns(first, b);
+    gemm<U>(Op::plain, Op::plain, 1, fit_gram_, in, 0, out);
+    for (Index j = 0; j < b; ++j) {
+      const auto omega = static_cast<U>(consistency_.empty() ? model_.weight(first + j) : model_.fit_weight(first + j));
+      for (Index k = 0; k < r_ && omega != U(1); ++k) out(k, j) *= omega;
+    }
+    if (!consistency_.empty()) gemm<U>(Op::plain, Op::plain, 1, consistency_, in, 1, out);
+  } else if (gram_blocks_) {
+    for (Index j = 0; j < b; ++j) apply_gram(first + j, worker, out.col(j));
+  } else {
+    const auto wide = wide_[static_cast<std::size_t>(worker)].view().columns(0, b);
+    model_.template fit_curvature<U>(spread_, first, wide, scratch_[static_cast<std::size_t>(worker)]);
+    for (Index j = 0; j < b; ++j)
+      for (Index k = 0; k < r_; ++k) out(k, j) = static_cast<U>(wide(k, j));
+  }
+  for (Index j = 0; j < b; ++j) {
+    add_coupling(first + j, out.col(j));
+    double* to = y.data() + begin(first + j);
+    for (Index a = 0; a < count(first + j); ++a) to[a] = static_cast<double>(out(atom(first + j, a), j));
+  }
+}
+
+template <class T, class U>
+void CoupledSystem<T, U>::precondition(Index block, int worker, Vector<double>& y) {
+  if (preconditioner_ == Preconditioner::together) {
+    precondition_together(block, worker, y.data());
     return;
   }
-  for (Index j = first; j < first + b; ++j) {
-    const Set& s = set(j);
-    double* out = y.data() + begin(j);
+  for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
+    const auto& factor = sets_[at(j)].factor;
     const Index p = count(j);
-    std::fill_n(out, p, 0.0);
-    const double* x = spread_.col(j);
-    for (Index c = 0; c < p; ++c) {
-      const double z = x[atom(j, c)];
-      if (z == 0) continue;
-      const double* column = s.gram.data() + s.position[at(c)] * s.made;
-      for (Index a = 0; a < p; ++a) out[a] += z * column[s.position[at(a)]];
-    }
-    add_coupling(j, out);
+    double* x = y.data() + begin(j);
+    if (preconditioner_ == Preconditioner::blocks)
+      cholesky_solve({factor.data(), p, p}, {x, p, 1});
+    else
+      for (Index a = 0; a < p; ++a) x[a] *= factor[at(a)];
   }
 }
 
-template <class T>
-void CoupledSystem<T>::precondition(Index j, double* y) const {
-  const auto& factor = sets_[at(j)].factor;
-  const Index p = count(j);
-  if (factor_blocks_)
-    cholesky_solve({factor.data(), p, p}, {y, p, 1});
-  else
-    for (Index a = 0; a < p; ++a) y[a] *= factor[at(a)];
-}
-
-template class CoupledSystem<float>;
-template class CoupledSystem<double>;
+#define PACEWISE_INSTANTIATE(T)           \
+  template class CoupledSystem<T, float>; \
+  template class CoupledSystem<T, double>;
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
 
 }  // namespace pacewise

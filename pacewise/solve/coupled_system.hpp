@@ -8,7 +8,9 @@ namespace pacewise {
 ///   without entry weights: A_j z_j is one r x r product for a block of samples;
 ///   with them: Gram blocks over each sample's working set W_j (support and violators, kept between rounds) while they
 ///   fit in memory, products through the dictionary otherwise.
-template <class T>
+/// The form is kept and applied in U: float halves the bytes, which are what it costs, and serves to find directions;
+/// what a direction is worth is computed elsewhere, in double.
+template <class T, class U>
 class CoupledSystem {
  public:
   CoupledSystem(const CodesModel<T>& model, const StepOptions& options, const Control& control);
@@ -17,7 +19,9 @@ class CoupledSystem {
   void grow(const Matrix<T>& S, const Matrix<double>& gradient);
   /// P_j = everything that may move (working set, or all atoms), or the support of S alone.
   void choose(const Matrix<T>& S, bool support_only);
-  /// Cholesky of each A_PP + alpha L_jj + damping (or its diagonal where blocks would not fit).
+  /// The preconditioner, for each sample: Cholesky of A_PP + alpha L_jj + damping, or of its diagonal where blocks
+  /// would not fit; in float, where the supports are large, one eigen-decomposition for all (see
+  /// precondition_together).
   void factorise(double damping);
 
   Index unknowns() const { return start_.back(); }
@@ -29,8 +33,8 @@ class CoupledSystem {
   void spread(Index j, const double* x);
   /// y_j = ((A + alpha L) x)_j for the samples of one block, x as spread
   void apply(Index block, int worker, Vector<double>& y);
-  /// y_j <- preconditioner^-1 y_j
-  void precondition(Index j, double* y) const;
+  /// y_j <- preconditioner^-1 y_j for the samples of one block
+  void precondition(Index block, int worker, Vector<double>& y);
   /// |A_j| + alpha sum_k |L_jk| at least, for every sample
   double bound(Index j) const { return bounds_[static_cast<std::size_t>(j)]; }
   double largest_bound() const;
@@ -38,16 +42,20 @@ class CoupledSystem {
  private:
   struct Set {
     std::vector<std::int32_t> atoms;     // W_j
-    std::vector<double> gram;            // |W| x |W|
+    std::vector<U> gram;                 // |W| x |W|
     Index made = 0;                      // size of `gram`
     std::vector<std::int32_t> position;  // of P_j within W_j
     std::vector<double> factor;
   };
+  enum class Preconditioner : std::uint8_t { diagonal, blocks, together };
   Set& set(Index j) { return sets_[static_cast<std::size_t>(j)]; }
-  void extend(Index j, typename CodesModel<T>::Scratch& scratch);
-  void add_coupling(Index j, double* y) const;
+  void extend(Index j, int worker);
+  void add_coupling(Index j, U* y) const;
   void factorise_block(Index j, double shift);
   void factorise_diagonal(Index j, double shift, typename CodesModel<T>::Scratch& scratch);
+  void decompose();
+  void precondition_together(Index block, int worker, double* y);
+  void apply_gram(Index j, int worker, U* y);
 
   const CodesModel<T>& model_;
   const Control control_;
@@ -56,14 +64,20 @@ class CoupledSystem {
   const Sparse& L_;
   double memory_;     // bytes that blocks may take
   bool gram_blocks_;  // entry weights, and they fit
-  bool factor_blocks_ = true;
+  Preconditioner preconditioner_ = Preconditioner::blocks;
+  double damping_ = 0;
   std::vector<double> diagonal_, bounds_;
   std::vector<Set> sets_;
   std::vector<Index> start_;
   std::vector<std::int32_t> atoms_;
-  Matrix<double> spread_;
+  Matrix<U> spread_;
   std::vector<typename CodesModel<T>::Scratch> scratch_;
-  std::vector<Matrix<double>> wide_;
+  // of each worker: r x b, and r x r
+  std::vector<Matrix<U>> in_, out_;
+  std::vector<Matrix<double>> wide_, square_;
+  Matrix<U> fit_gram_, consistency_;  // A0 and C, or A0 alone where one matrix serves all
+  Matrix<U> basis_;                   // of the mean form: its eigenvectors ..
+  std::vector<double> spectrum_;      // .. and eigenvalues
 };
 
 }  // namespace pacewise
