@@ -170,9 +170,9 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
   }
   dual.set_multipliers(start.multiplier);
   Matrix<T> candidate = B;
-  double last = start.certificate;
+  double last = start.certificate, accuracy = 0.1 * goal;  // mostly enough; what is left over asks for more
   for (int stale = 0; stale < 8 && report.rounds < options.max_rounds;) {
-    report.rounds += dual.solve(std::max(1e-2 * goal, 1e-2 * delta), options.max_rounds - report.rounds, control);
+    report.rounds += dual.solve(std::max(accuracy, 1e-2 * delta), options.max_rounds - report.rounds, control);
     dual.primal(candidate);
     into_ball(candidate);
     const Evaluation now = evaluation(candidate);
@@ -185,6 +185,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     stale = now.certificate < 0.5 * last ? 0 : stale + 1;
     if (now.certificate > 0.1 * last) delta = std::max(1e-2 * delta, least_delta);
     last = now.certificate;
+    accuracy = 1e-2 * goal;
     dual.recentre(candidate, delta);
   }
   report.converged = report.certificate <= options.tol;

@@ -45,7 +45,9 @@ class DictionaryDual {
   void pass(Curvature curvature, const Control& control);
   void pass_one_gram(const Control& control);
   void pass_rows(bool with_hessian, const Control& control);
+  double row_weight(Index i, Index j) const;
   void row_grams(Index first, Index count, Matrix<double>& pairs) const;
+  void dense_row_grams(Index first, Index count, Matrix<double>& pairs, Worker& w) const;
   void solve_row(Index i, Worker& w, Matrix<double>* hessian);
   double violation() const;
   bool newton_direction(bool secular);

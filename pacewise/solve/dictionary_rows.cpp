@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <cmath>
+
+#include "pacewise/algebra/simd.hpp"
+#include "pacewise/solve/dictionary_dual.hpp"
+
+// The passes over the rows of the dictionary: Gram matrices, right sides, b_i(lambda), gradient and Hessian of the
+// dual.
+namespace pacewise {
+
+template <class T>
+struct DictionaryDual<T>::Worker {
+  Worker(Index u, Index pairs_rows, Index chunk)
+      : system(u, u),
+        x(u, 1),
+        pairs(pairs_rows, pairs_rows > 0 ? u * (u + 1) / 2 : 0),
+        scaled(chunk > 0 ? u : 0, chunk) {}
+  Matrix<double> system;  // M_i + delta + Lambda, then its factor, then its inverse
+  Matrix<double> x;
+  Matrix<double> pairs;   // kRows x u(u+1)/2: entry (k >= l) of the Grams of kRows rows side by side
+  Matrix<double> scaled;  // codes of a chunk of samples, times the root of a row's weights
+};
+
+template <class T>
+double DictionaryDual<T>::sample_weight(Index j) const {
+  const auto& sample = problem_.weights.sample;
+  return sample.empty() ? 1.0 : static_cast<double>(sample[static_cast<std::size_t>(j)]);
+}
+
+// part(:, j) = s_(first + j), scaled as everything here
+template <class T>
+void DictionaryDual<T>::fill_codes(Index first, Index count, Matrix<double>& part) const {
+  part.fill(0);
+  for (Index j = 0; j < count; ++j)
+    for (std::size_t at = start_[static_cast<std::size_t>(first + j)];
+         at < start_[static_cast<std::size_t>(first + j + 1)]; ++at)
+      part(atom_[at], j) = code_[at];
+}
+
+// M = S diag(omega) S', by a dense product over blocks of samples
+template <class T>
+void DictionaryDual<T>::make_shared_gram(const Control&) {
+  gram_.resize(u_, u_);
+  gram_.fill(0);
+  Matrix<double> part(u_, std::min(n_, Index{256}));
+  for (Index first = 0; first < n_; first += part.cols()) {
+    const Index b = std::min(part.cols(), n_ - first);
+    fill_codes(first, b, part);
+    for (Index j = 0; j < b; ++j) {
+      const double root = std::sqrt(sample_weight(first + j));
+      for (Index k = 0; k < u_; ++k) part(k, j) *= root;
+    }
+    gram<double>(Op::plain, 1, part.view().columns(0, b), 1, gram_.view());
+  }
+}
+
+// q_i = sum_j w_ij v_ij x_ij s_j. Without entry weights a dense product over blocks of samples, else by the nonzeros.
+template <class T>
+void DictionaryDual<T>::make_right_side(const Control& control) {
+  if (problem_.weights.entry.empty()) {
+    make_right_side_by_products(control);
+    return;
+  }
+  parallel_blocks(block_count(m_, kRows), control, [&](Index block, int) {
+    const Index first = block * kRows, count = block_length(m_, block, kRows);
+    for (Index i = first; i < first + count; ++i) std::fill_n(right_.col(i), u_, 0.0);
+    for (Index j = 0; j < n_; ++j) {
+      const std::size_t begin = start_[static_cast<std::size_t>(j)], end = start_[static_cast<std::size_t>(j + 1)];
+      if (begin == end) continue;
+      for (Index i = first; i < first + count; ++i) {
+        const double wx = static_cast<double>(problem_.weights(i, j)) * static_cast<double>(problem_.X(i, j));
+        if (wx == 0) continue;
+        double* q = right_.col(i);
+        for (std::size_t at = begin; at < end; ++at) q[atom_[at]] += wx * code_[at];
+      }
+    }
+  });
+}
+
+template <class T>
+void DictionaryDual<T>::make_right_side_by_products(const Control& control) {
+  constexpr Index rows = 128, samples = 256;
+  const Index blocks = block_count(m_, rows);
+  std::vector<Matrix<double>> x(static_cast<std::size_t>(thread_count(control)), Matrix<double>(rows, samples));
+  std::vector<double> energy(static_cast<std::size_t>(blocks), 0.0);
+  Matrix<double> part(u_, std::min(n_, samples));
+  right_.fill(0);
+  for (Index first = 0; first < n_ && !control.stop(); first += samples) {
+    const Index b = std::min(samples, n_ - first);
+    fill_codes(first, b, part);
+    parallel_blocks(blocks, control, [&](Index block, int worker) {
+      const Index top = block * rows, count = block_length(m_, block, rows);
+      const MatrixView<double> wx(x[static_cast<std::size_t>(worker)].data(), count, b);
+      double sum = 0;
+      for (Index j = 0; j < b; ++j)
+        for (Index i = 0; i < count; ++i) {
+          const double value = static_cast<double>(problem_.X(top + i, first + j));
+          wx(i, j) = static_cast<double>(problem_.weights(top + i, first + j)) * value;
+          sum += wx(i, j) * value;
+        }
+      energy[static_cast<std::size_t>(block)] += sum;
+      gemm<double>(Op::plain, Op::transposed, 1, part.view().columns(0, b), wx, 1, right_.view().columns(top, count));
+    });
+  }
+  for (const double e : energy) energy_ += e;
+}
+
+template <class T>
+void DictionaryDual<T>::pass(Curvature curvature, const Control& control) {
+  hessian_is_fresh_ = one_gram() || curvature == Curvature::fresh;
+  if (one_gram())
+    pass_one_gram(control);
+  else
+    pass_rows(hessian_is_fresh_, control);
+}
+
+// All rows share (M + delta + Lambda)^-1; B = (q + delta b0) times it, Hessian = 2 (B B') o inverse.
+template <class T>
+void DictionaryDual<T>::pass_one_gram(const Control& control) {
+  factor_ = gram_;
+  for (Index k = 0; k < u_; ++k) factor_(k, k) += delta_ + lambda_[static_cast<std::size_t>(k)];
+  if (!cholesky(factor_)) throw Error("dictionary step: codes are not finite");
+  constexpr Index rows = 256;
+  const Index blocks = block_count(m_, rows);
+  parallel_blocks(blocks, control, [&](Index block, int) {
+    const Index first = block * rows, b = block_length(m_, block, rows);
+    const auto x = solution_.view().columns(first, b);
+    for (Index i = 0; i < b; ++i)
+      for (Index k = 0; k < u_; ++k) x(k, i) = right_(k, first + i) + delta_ * centre_(k, first + i);
+    cholesky_solve(factor_, x);
+  });
+  gram<double>(Op::plain, 2, solution_, 0, hessian_.view());
+  for (Index k = 0; k < u_; ++k)
+    slope_[static_cast<std::size_t>(k)] = hessian_(k, k) / 2 - radius2_[static_cast<std::size_t>(k)];
+  cholesky_invert(factor_);
+  for (Index l = 0; l < u_; ++l)
+    for (Index k = 0; k < u_; ++k) hessian_(k, l) *= factor_(k, l);
+}
+
+// pairs(:, kl) += row s_k s_l for the nonzeros of one sample, k >= l; vectorised over the rows of the block
+PACEWISE_WIDE_VECTORS
+static void add_pairs(const std::int32_t* atom, const double* code, std::size_t count, const double* row,
+                      double* pairs) {
+  constexpr Index rows = 16;
+  for (std::size_t a = 0; a < count; ++a) {  // atoms ascend within a sample: atom[a] >= atom[b]
+    const Index k = atom[a];
+    double* of_k = pairs + k * (k + 1) / 2 * rows;
+    for (std::size_t b = 0; b <= a; ++b) {
+      const double product = code[a] * code[b];
+      double* sum = of_k + atom[b] * rows;
+      for (Index i = 0; i < rows; ++i) sum[i] += product * row[i];
+    }
+  }
+}
+
+template <class T>
+double DictionaryDual<T>::row_weight(Index i, Index j) const {
+  return static_cast<double>(problem_.weights.entry(i, j)) * sample_weight(j) *
+         (problem_.weights.feature.empty()
+              ? 1.0
+              : static_cast<double>(problem_.weights.feature[static_cast<std::size_t>(i)]));
+}
+
+// pairs(:, kl) = sum_j (w_ij v_ij)_i s_kj s_lj for the rows i of the block
+template <class T>
+void DictionaryDual<T>::row_grams(Index first, Index count, Matrix<double>& pairs) const {
+  static_assert(kRows == 16);
+  pairs.fill(0);
+  double row[kRows] = {};
+  for (Index j = 0; j < n_; ++j) {
+    const std::size_t begin = start_[static_cast<std::size_t>(j)], end = start_[static_cast<std::size_t>(j + 1)];
+    for (Index i = 0; i < count; ++i) row[i] = row_weight(first + i, j);
+    add_pairs(atom_.data() + begin, code_.data() + begin, end - begin, row, pairs.data());
+  }
+}
+
+// The same by one dense product a row, (S D^1/2)(S D^1/2)': where more than two fifths of the codes are not zero it is
+// faster than their pairs.
+template <class T>
+void DictionaryDual<T>::dense_row_grams(Index first, Index count, Matrix<double>& pairs, Worker& w) const {
+  for (Index i = 0; i < count; ++i) {
+    for (Index from = 0; from < n_; from += w.scaled.cols()) {
+      const Index b = std::min(w.scaled.cols(), n_ - from);
+      fill_codes(from, b, w.scaled);
+      for (Index j = 0; j < b; ++j) {
+        const double root = std::sqrt(row_weight(first + i, from + j));
+        for (Index k = 0; k < u_; ++k) w.scaled(k, j) *= root;
+      }
+      gram<double>(Op::plain, 1, w.scaled.view().columns(0, b), from > 0 ? 1 : 0, w.system.view());
+    }
+    for (Index k = 0; k < u_; ++k)
+      for (Index l = 0; l <= k; ++l) pairs(i, k * (k + 1) / 2 + l) = w.system(k, l);
+  }
+}
+
+// b_i into solution_, and where a Hessian is wanted b b' o inverse added to it (lower triangle)
+template <class T>
+void DictionaryDual<T>::solve_row(Index i, Worker& w, Matrix<double>* hessian) {
+  for (Index k = 0; k < u_; ++k) {
+    w.system(k, k) += delta_ + lambda_[static_cast<std::size_t>(k)];
+    w.x(k, 0) = right_(k, i) + delta_ * centre_(k, i);
+  }
+  if (!cholesky(w.system)) throw Error("dictionary step: codes or weights are not finite");
+  cholesky_solve(w.system, w.x);
+  std::copy_n(w.x.data(), u_, solution_.col(i));
+  if (hessian == nullptr) return;
+  cholesky_invert(w.system);
+  for (Index l = 0; l < u_; ++l)
+    for (Index k = l; k < u_; ++k) (*hessian)(k, l) += 2 * w.x(k, 0) * w.x(l, 0) * w.system(k, l);
+}
+
+template <class T>
+void DictionaryDual<T>::pass_rows(bool with_hessian, const Control& control) {
+  // A fixed number of groups of row blocks, each with its own Hessian: sums in group order, whatever the threads.
+  const bool own_grams = !problem_.weights.entry.empty();
+  const Index blocks = block_count(m_, kRows), groups = std::min<Index>(blocks, 16);
+  std::vector<Worker> workers;
+  const bool dense = own_grams && static_cast<double>(code_.size()) > 0.4 * static_cast<double>(u_ * n_);
+  for (int t = 0; t < thread_count(control); ++t)
+    workers.emplace_back(u_, own_grams && !keep_grams_ ? kRows : 0, dense ? std::min<Index>(n_, 2048) : 0);
+  std::vector<Matrix<double>> sums(static_cast<std::size_t>(with_hessian ? groups : 0), Matrix<double>(u_, u_));
+  parallel_blocks(groups, control, [&](Index group, int worker) {
+    Worker& w = workers[static_cast<std::size_t>(worker)];
+    for (Index block = group; block < blocks && !control.stop(); block += groups) {
+      const Index first = block * kRows, count = block_length(m_, block, kRows);
+      Matrix<double>& pairs = keep_grams_ ? grams_[static_cast<std::size_t>(block)] : w.pairs;
+      const bool made = keep_grams_ && !pairs.empty();
+      if (keep_grams_ && !made) pairs.resize(kRows, u_ * (u_ + 1) / 2);
+      if (own_grams && !made && dense) dense_row_grams(first, count, pairs, w);
+      if (own_grams && !made && !dense) row_grams(first, count, pairs);
+      for (Index i = 0; i < count; ++i) {
+        if (own_grams) {
+          for (Index k = 0; k < u_; ++k)
+            for (Index l = 0; l <= k; ++l) w.system(k, l) = pairs(i, k * (k + 1) / 2 + l);
+        } else {
+          const double phi = static_cast<double>(problem_.weights.feature[static_cast<std::size_t>(first + i)]);
+          for (Index l = 0; l < u_; ++l)
+            for (Index k = l; k < u_; ++k) w.system(k, l) = phi * gram_(k, l);
+        }
+        solve_row(first + i, w, with_hessian ? &sums[static_cast<std::size_t>(group)] : nullptr);
+      }
+    }
+  });
+  if (with_hessian) hessian_.fill(0);
+  for (const auto& s : sums)
+    for (Index l = 0; l < u_; ++l)
+      for (Index k = l; k < u_; ++k) hessian_(k, l) += s(k, l);
+  for (Index l = 0; l < u_; ++l)
+    for (Index k = 0; k < l; ++k) hessian_(k, l) = hessian_(l, k);
+  for (Index k = 0; k < u_; ++k) {
+    double norm2 = 0;
+    for (Index i = 0; i < m_; ++i) norm2 += solution_(k, i) * solution_(k, i);
+    slope_[static_cast<std::size_t>(k)] = norm2 - radius2_[static_cast<std::size_t>(k)];
+  }
+}
+
+#define PACEWISE_INSTANTIATE(T)                                      \
+  template void DictionaryDual<T>::make_shared_gram(const Control&); \
+  template void DictionaryDual<T>::make_right_side(const Control&);  \
+  template void DictionaryDual<T>::pass(DictionaryDual<T>::Curvature, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise
