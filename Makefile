@@ -3,6 +3,7 @@
 PREFIX ?= /usr/local
 DATA ?= ../shared/data
 OUT ?= build/reproduce
+WHAT ?= all
 JOBS ?= $$(nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
 
@@ -15,7 +16,7 @@ help:
 	@echo 'make demo               run on real data, print the result table and the path of the report'
 	@echo 'make test               build and run every test, lint, the sanitizers and coverage'
 	@echo 'make bench              benchmarks; writes bench/results/*.csv'
-	@echo 'make reproduce DATA=dir the tables and figures of the paper, into OUT=$(OUT)'
+	@echo 'make reproduce DATA=dir the tables and figures of the paper, into OUT=$(OUT); QUICK=1, WHAT=coil20|mnist|pie'
 	@echo 'make install PREFIX=dir library, headers, CMake package, pkg-config, program (default $(PREFIX); DESTDIR works)'
 	@echo 'make asan | tsan        the tests under one sanitizer'
 	@echo 'make coverage           the lines the tests reach, report in build/asan/coverage.html'
@@ -38,7 +39,7 @@ bench:
 
 reproduce:
 	@$(call PRODUCT,) --target pacewise-cli
-	@build/product/pacewise reproduce all --data $(DATA) --out $(OUT)
+	@build/product/pacewise reproduce $(WHAT) --data $(DATA) --out $(OUT) $(if $(QUICK),--quick)
 
 install:
 	@$(call PRODUCT,-DCMAKE_INSTALL_PREFIX="$(abspath $(PREFIX))")

@@ -7,7 +7,8 @@ Each reads the whole file and finds the smallest and the largest number in it, f
 `pacewise info FILE`, its start included; the peers inside this process. A time is the best of `repeat`; Pacewise and the
 peer take turns. ratio = peer's time / ours by the clock, CPU the same in CPU seconds, which other work on the machine
 distorts less: above 1 Pacewise is faster. A time is void where the answers differ by more than
-1e-12: older versions of pandas round decimals only nearly right.
+1e-12: older versions of pandas round decimals only nearly right. The floor is a plain read() of the same bytes, which computes
+nothing: its ratio is Pacewise's share of the speed of reading the bytes. pyarrow takes part where it is installed.
 """
 
 from __future__ import annotations
@@ -24,8 +25,13 @@ import time
 import numpy as np
 import pandas as pd
 
+try:
+    from pyarrow import csv as arrow_csv
+except ImportError:
+    arrow_csv = None
+
 COLUMNS = 64
-LINE = "{:27s} {:26s} {:>9s} {:>9s} {:>9s} {:>8s} {:>7s} {:>7s}  {}"
+LINE = "{:32s} {:26s} {:>9s} {:>9s} {:>9s} {:>8s} {:>7s} {:>7s}  {}"
 
 
 def numbers(rows):
@@ -45,8 +51,13 @@ def write_npy(path, size):
     array.flush()
 
 
-def write_csv(path, size, form):
-    text = "".join(",".join(form % x for x in row) + "\n" for row in numbers(4000)).encode()
+def pixels(rows):
+    """Small integers in wide rows."""
+    return np.random.default_rng(2).integers(0, 256, (rows, 784))
+
+
+def write_csv(path, size, rows, form):
+    text = "".join(",".join(form % x for x in row) + "\n" for row in rows).encode()
     with open(path, "wb") as file:
         while file.tell() < size:
             file.write(text)
@@ -58,6 +69,19 @@ def ours(program, path, threads):
                           capture_output=True, check=True, env=environment)
     answer = json.loads(done.stdout)
     return answer["least"], answer["most"]
+
+
+def read_bytes(path):
+    """The floor: every byte out of the page cache, into the same megabyte."""
+    piece = memoryview(bytearray(1 << 20))
+    with open(path, "rb", buffering=0) as file:
+        while file.readinto(piece):
+            pass
+
+
+def arrow_ends(path):
+    table = arrow_csv.read_csv(path, arrow_csv.ReadOptions(autogenerate_column_names=True))
+    return ends(np.array([ends(column.to_numpy()) for column in table.columns]))
 
 
 def ends(array):
@@ -91,9 +115,10 @@ def main():
             how = "1 thread" if threads else "all cores"
             for peer, body in peers:
                 (mine, theirs), answers = race([lambda: ours(program, path, threads), body], options.repeat)
-                same = np.allclose(*answers, rtol=1e-12, atol=0)
+                floor = answers[1] is None
+                same = floor or np.allclose(*answers, rtol=1e-12, atol=0)
                 ratio, cpu = theirs[0] / mine[0], theirs[1] / max(mine[1], 0.01)
-                verdict = "void: answers differ" if not same else "pacewise faster" if ratio > 1.05 else \
+                verdict = f"{100 * ratio:.0f}% of the speed of reading the bytes" if floor else "void: answers differ" if not same else "pacewise faster" if ratio > 1.05 else \
                     "peer faster" if ratio < 0.95 else "even"
                 speed = megabytes / mine[0]
                 rows.append([f"{title}, {how}", peer, megabytes, *mine, *theirs, speed, ratio, cpu, verdict])
@@ -108,10 +133,15 @@ def main():
         compare(".npy", path, [("numpy.load", lambda: ends(np.load(path))),
                                ("numpy.load(mmap_mode='r')", lambda: ends(np.load(path, mmap_mode="r")))])
         os.remove(path)
-        for title, form in ((".csv, 6 digits", "%.6g"), (".csv, 17 digits", "%.17g")):
+        for title, table, form in ((".csv, 17 digits", numbers(4000), "%.17g"), (".csv, 8 digits", numbers(4000), "%.8g"),
+                                   (".csv, small integers", pixels(2000), "%d")):
             path = os.path.join(folder, "data.csv")
-            write_csv(path, size, form)
-            compare(title, path, [("pandas.read_csv", lambda: ends(pd.read_csv(path, header=None).to_numpy()))])
+            write_csv(path, size, table, form)
+            peers = [("read() of the bytes", lambda: read_bytes(path)),
+                     ("pandas.read_csv", lambda: ends(pd.read_csv(path, header=None, engine="c").to_numpy()))]
+            if arrow_csv:
+                peers.append(("pyarrow.csv.read_csv", lambda: arrow_ends(path)))
+            compare(title, path, peers)
             os.remove(path)
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)

@@ -87,4 +87,15 @@ struct DemoArguments {
 };
 int run_demo(const DemoArguments& arguments);
 
+struct ReproduceArguments {
+  std::string which, data, output = "pacewise-reproduce";
+  std::string rhos, methods, graphs;  // lists with commas; empty: all
+  std::optional<int> seeds;           // 5, quick 1
+  bool quick = false, no_tune = false, no_figures = false;
+  int threads = 0;
+  bool quiet = false;
+  std::string progress = "auto";
+};
+int run_reproduce(const ReproduceArguments& arguments);
+
 }  // namespace pacewise::cli

@@ -103,13 +103,16 @@ void score_images(const DemoImages& images, const Control& control, Outcome& out
   out.score_image_auroc = auroc({trust.outlier_score.begin(), trust.outlier_score.end()}, images.corrupted);
 }
 
+/// Beside every method that has no confidence: its plain reconstruction error, which may well be the better score.
 std::string score_text(const std::vector<Outcome>& outcomes) {
-  const Outcome &plain = outcomes.front(), &last = outcomes.back();
-  return fmt::format(
-      "pacewise score with the model of {}: AUROC {:.3f} (entries), {:.3f} (images); the reconstruction error of {}: "
-      "{:.3f}, {:.3f}",
-      last.method->name, last.score_entry_auroc, last.score_image_auroc, plain.method->name, plain.entry_auroc,
-      plain.image_auroc);
+  const Outcome& last = outcomes.back();
+  std::string text = fmt::format("pacewise score with the model of {}: AUROC {:.3f} (entries), {:.3f} (images)",
+                                 last.method->name, last.score_entry_auroc, last.score_image_auroc);
+  for (const Outcome& o : outcomes)
+    if (o.method->level == Level::none)
+      text +=
+          fmt::format("; the reconstruction error of {}: {:.3f}, {:.3f}", o.method->name, o.entry_auroc, o.image_auroc);
+  return text;
 }
 
 void cluster(const DemoImages& images, const Control& control, Outcome& out) {

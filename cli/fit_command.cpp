@@ -144,6 +144,7 @@ class FitRun {
     control.neighbours_done = &neighbours;
     console_.stage(fmt::format("{} samples x {} features; {}first codes of {} atoms", table_.samples(),
                                table_.features(), graph ? doing + ", " : doing, options_.atoms));
+    if (!a_.report.empty()) weight_history_.emplace(problem_, options_.schedule.level);
     const State<T>* start = resumed_ != nullptr && resumed_->started ? &resumed_->state : nullptr;
     return fit<T>(
         problem_, options_, control, [this](const Record& r, const State<T>& s) { return after_iteration(r, s); },
@@ -152,6 +153,7 @@ class FitRun {
 
   bool after_iteration(const Record& record, const State<T>& state) {
     console_.iteration(record, options_);
+    if (weight_history_) weight_history_->record(record, state);
     if (!a_.checkpoint.empty() && record.iteration % a_.every == 0) save_checkpoint(a_.checkpoint, &state);
     return true;
   }
@@ -183,7 +185,7 @@ class FitRun {
                                   state.iteration, a_.data.path, a_.output, path));
   }
 
-  std::optional<std::vector<Scores>> cluster(const Result<T>& result) const {
+  std::optional<Clustering> cluster(const Result<T>& result) const {
     if (!labels_) return std::nullopt;
     KMeansOptions k;
     k.clusters = std::min<Index>(static_cast<Index>(labels_->names.size()), table_.samples());
@@ -191,13 +193,20 @@ class FitRun {
     k.seed = options_.seed;
     Control control;
     control.threads = a_.data.threads;
-    std::vector<Scores> scores;
-    for (const KMeansRun& run : kmeans<T>(result.state.codes, k, control))
-      scores.push_back(clustering_scores(labels_->value, run.assignment));
-    return scores;
+    Clustering out;
+    double least = std::numeric_limits<double>::infinity();
+    for (KMeansRun& run : kmeans<T>(result.state.codes, k, control)) {
+      out.runs.push_back(clustering_scores(labels_->value, run.assignment));
+      if (!(run.inertia < least)) continue;
+      least = run.inertia;
+      out.assignment = std::move(run.assignment);
+    }
+    if (out.runs.empty()) return std::nullopt;
+    out.mean = mean_of(out.runs);
+    return out;
   }
 
-  json json_of(const Result<T>& r, const std::optional<std::vector<Scores>>& scores) const {
+  json json_of(const Result<T>& r) const {
     json options = to_json(options_);
     options["precision"] = a_.precision;
     if (graph_) options["graph"] = a_.graph_file;
@@ -221,9 +230,9 @@ class FitRun {
                 {"notes", r.notes},
                 {"history", to_json(r.state.history)}};
     if (!r.detail.empty()) out["detail"] = r.detail;
-    if (scores) {
+    if (clustering_) {
       std::vector<double> acc, purity, nmi, ari;
-      for (const Scores& s : *scores) {
+      for (const Scores& s : clustering_->runs) {
         acc.push_back(s.acc);
         purity.push_back(s.purity);
         nmi.push_back(s.nmi);
@@ -233,7 +242,7 @@ class FitRun {
                            {"purity", spread(purity).mean},
                            {"nmi", spread(nmi).mean},
                            {"ari", spread(ari).mean},
-                           {"runs", scores->size()}};
+                           {"runs", clustering_->runs.size()}};
     }
     return out;
   }
@@ -250,11 +259,11 @@ class FitRun {
     if (!a_.codes.empty()) write_codes(a_.codes, r.state.codes);
     if (!a_.weights_out.empty() && !r.weights.empty())
       write_unit_weights(a_.weights_out, r.weights, options_.schedule.level, table_.features());
-    const auto scores = cluster(r);
-    if (scores && !scores->empty()) mean_ = mean_of(*scores);
-    if (!a_.json.empty()) write_json(a_.json, json_of(r, scores));
+    clustering_ = cluster(r);
+    if (!a_.json.empty()) write_json(a_.json, json_of(r));
     if (!a_.report.empty())
-      write_text(a_.report, fit_page(r, a_.data.path, table_.sample_shape, mean_ ? &*mean_ : nullptr));
+      write_text(a_.report, fit_page<T>({r, a_.data.path, table_.sample_shape, *weight_history_,
+                                         labels_ ? &*labels_ : nullptr, clustering_ ? &*clustering_ : nullptr}));
   }
 
   static Scores mean_of(const std::vector<Scores>& all) {
@@ -273,11 +282,15 @@ class FitRun {
     console_.notes(r.notes);
     TextTable table = summary_table(r);
     table.rows.push_back({"model", a_.output});
-    if (mean_)
+    if (clustering_) {
+      const Scores& mean = clustering_->mean;
       table.rows.push_back({"clustered codes", fmt::format("ACC {:.3f}  purity {:.3f}  NMI {:.3f}  ARI {:.3f}",
-                                                           mean_->acc, mean_->purity, mean_->nmi, mean_->ari)});
+                                                           mean.acc, mean.purity, mean.nmi, mean.ari)});
+    }
     if (!a_.report.empty()) table.rows.push_back({"report", a_.report});
-    console_.print(to_text(table));
+    std::string text = to_text(table);
+    for (const std::string& line : certificate_notes()) text += line + "\n";
+    console_.print(text);
     if (r.termination == Termination::converged) return kDone;
     console_.warn(fmt::format("the tolerance was not reached: {}{}{}", name_of(r.termination),
                               r.detail.empty() ? "" : ", ", r.detail));
@@ -294,7 +307,8 @@ class FitRun {
   std::optional<Graph> graph_;
   std::optional<Matrix<double>> points_;
   Sources sources_;
-  std::optional<Scores> mean_;
+  std::optional<WeightHistory<T>> weight_history_;
+  std::optional<Clustering> clustering_;
 };
 
 }  // namespace

@@ -5,47 +5,45 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/png.hpp"
+#include "cli/confusion.hpp"
+#include "cli/trust_report.hpp"
 #include "pacewise/report/chart.hpp"
 
 namespace pacewise::cli {
 
-std::pair<Index, Index> picture_shape(const std::vector<Index>& sample_shape, Index features) {
-  if (sample_shape.size() == 2 && sample_shape[0] > 1 && sample_shape[1] > 1) return {sample_shape[0], sample_shape[1]};
-  const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(features))));
-  if (side * side == features && side >= 4) return {side, side};
-  return {0, 0};
+namespace {
+
+/// Tiles in a row: as many as are two screen pixels a pixel, fewer where that fills the last row
+Index across_for(Index count, Index columns) {
+  const Index most = std::min(count, std::clamp<Index>(450 / (columns + 1), 4, 16));
+  for (Index across = most; 2 * across > most; --across)
+    if (count % across == 0) return across;
+  return most;
 }
 
-template <class T>
-std::string montage_png(MatrixView<const T> values, Index rows, Index columns, Index across, const Range* range) {
-  const Index down = (values.cols + across - 1) / across;
-  const Index width = across * (columns + 1) + 1, height = down * (rows + 1) + 1;
-  std::string pixels(static_cast<std::size_t>(width * height), '\x80');
-  for (Index t = 0; t < values.cols; ++t) {
-    const T* tile = values.col(t);
-    const auto [least, most] = std::minmax_element(tile, tile + rows * columns);
-    const double low = range != nullptr ? range->low : static_cast<double>(*least);
-    const double high = range != nullptr ? range->high : static_cast<double>(*most);
-    const Index left = t % across * (columns + 1) + 1, top = t / across * (rows + 1) + 1;
-    for (Index i = 0; i < rows; ++i)
-      for (Index j = 0; j < columns; ++j) {
-        const double v = static_cast<double>(tile[i * columns + j]);
-        const double share = high > low && std::isfinite(v) ? std::clamp((v - low) / (high - low), 0.0, 1.0) : 0.5;
-        pixels[static_cast<std::size_t>((top + i) * width + left + j)] = static_cast<char>(std::lround(255 * share));
-      }
-  }
-  return grey_png(static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height), pixels);
-}
+}  // namespace
 
 template <class T>
 void add_atoms(Page& page, const Matrix<T>& dictionary, Index rows, Index columns) {
-  if (rows == 0) return;
-  const Index shown = std::min<Index>(dictionary.cols(), 128), across = std::min<Index>(shown, 16);
+  const bool strips = rows == 0;
+  if (strips && dictionary.rows() > kLongestStrip) return;
+  const Index shown = std::min<Index>(dictionary.cols(), strips ? 64 : 128);
+  const MatrixView<const T> atoms = dictionary.view().columns(0, shown);
+  std::vector<std::string> names;
+  for (Index k = 0; k < shown; ++k) names.push_back(fmt::format("atom {}", k));
   page.heading("Learned atoms");
-  page.pictures({{fmt::format("{} of {} atoms, each stretched to its own range", shown, dictionary.cols()),
-                  montage_png<T>(dictionary.view().columns(0, shown), rows, columns, across),
-                  static_cast<int>(std::min<Index>(across * (columns + 1) * 2, 940))}});
+  if (!strips) {
+    page.pictures({montage<T>(fmt::format("{} of {} atoms, each stretched to its own range", shown, dictionary.cols()),
+                              atoms, {rows, columns}, across_for(shown, columns), std::move(names))});
+    return;
+  }
+  double most = 0;
+  for (Index k = 0; k < shown; ++k)
+    for (Index i = 0; i < atoms.rows; ++i) most = std::max(most, std::abs(static_cast<double>(atoms(i, k))));
+  const Range range{-most, most};
+  page.pictures({montage<T>(fmt::format("{} of {} atoms, one per row, a column per feature: black {}, grey 0, white {}",
+                                        shown, dictionary.cols(), figure_text(-most, 3), figure_text(most, 3)),
+                            atoms, {0, 0}, 1, std::move(names), &range)});
 }
 
 void add_convergence(Page& page, const std::vector<Record>& history) {
@@ -55,11 +53,11 @@ void add_convergence(Page& page, const std::vector<Record>& history) {
 
 template <class T>
 TextTable summary_table(const Result<T>& r) {
-  const double worst = std::max({r.certificate.codes, r.certificate.dictionary, r.certificate.consistency});
   const int iterations = r.state.iteration;
   TextTable t;
   t.rows = {{"samples x features", fmt::format("{} x {}", r.data.values.cols(), r.data.values.rows())},
             {"atoms", std::to_string(r.state.dictionary.cols())},
+            {"level", std::string(name_of(r.options.schedule.level))},
             {"ended", std::string(name_of(r.termination))},
             {"iterations", std::to_string(iterations)},
             {"objective", figure_text(r.objective.total())},
@@ -68,7 +66,9 @@ TextTable summary_table(const Result<T>& r) {
             {"  sparsity", figure_text(r.objective.sparsity)},
             {"  manifold", figure_text(r.objective.manifold)},
             {"  consistency", figure_text(r.objective.consistency)},
-            {"certificate", figure_text(worst, 3)},
+            {"certificate: codes", figure_text(r.certificate.codes, 3)},
+            {"certificate: dictionary", figure_text(r.certificate.dictionary, 3)},
+            {"certificate: consistency", figure_text(r.certificate.consistency, 3)},
             {"lambda", figure_text(r.lambda)},
             {"selected", fixed_text(100 * r.selected, 1) + "%"},
             {"density of the codes", fixed_text(100 * r.density, 1) + "%"},
@@ -76,43 +76,75 @@ TextTable summary_table(const Result<T>& r) {
   return t;
 }
 
+std::vector<std::string> certificate_notes() {
+  return {"Certificates are 0 at an optimum, each for what the others returned.",
+          "Codes: S is the last step, so this is how exactly it was solved.",
+          "Dictionary, consistency: B and Q came before S; how far they would still move."};
+}
+
+namespace {
+
 template <class T>
-std::string fit_page(const Result<T>& r, const std::string& name, const std::vector<Index>& sample_shape,
-                     const Scores* scores) {
-  Page page("Pacewise fit: " + name);
-  TextTable table = summary_table(r);
-  if (scores != nullptr) {
-    table.rows.push_back({"ACC of clustered codes", fixed_text(scores->acc)});
-    table.rows.push_back({"purity", fixed_text(scores->purity)});
-    table.rows.push_back({"NMI", fixed_text(scores->nmi)});
-    table.rows.push_back({"ARI", fixed_text(scores->ari)});
-  }
-  page.table(table);
+void add_clusters(Page& page, const FitReport<T>& report) {
+  if (report.clustering == nullptr || report.labels == nullptr || report.clustering->assignment.empty()) return;
+  page.heading("Clusters against labels");
+  TextTable scores;
+  scores.head = {"measure", "mean", "sd", "min", "max"};
+  const auto row = [&](const char* name, double Scores::*measure) {
+    std::vector<double> values;
+    for (const Scores& s : report.clustering->runs) values.push_back(s.*measure);
+    const Spread s = spread(values);
+    scores.rows.push_back({name, fixed_text(s.mean), fixed_text(s.sd), fixed_text(s.min), fixed_text(s.max)});
+  };
+  row("ACC", &Scores::acc);
+  row("purity", &Scores::purity);
+  row("NMI", &Scores::nmi);
+  row("ARI", &Scores::ari);
+  page.table(scores);
+  page.paragraph(fmt::format(
+      "k-means++ on unit-norm codes, {} runs. Below, the run with the least inertia: samples of each label by cluster, "
+      "every cluster named after the label it is matched with, one to one.",
+      report.clustering->runs.size()));
+  page.table(confusion_table(*report.labels, report.clustering->assignment));
+}
+
+template <class T>
+void add_first_samples(Page& page, const FitReport<T>& report, std::pair<Index, Index> shape) {
+  if (shape.first == 0) return;
+  const Index shown = std::min<Index>(report.result.data.values.cols(), 32);
+  std::vector<std::string> names;
+  for (Index j = 0; j < shown; ++j) names.push_back(sample_name(j, report.labels));
+  page.heading("First samples");
+  page.pictures({montage<T>("as the solvers saw them", report.result.data.values.view().columns(0, shown), shape,
+                            std::min<Index>(shown, 8), std::move(names))});
+}
+
+}  // namespace
+
+template <class T>
+std::string fit_page(const FitReport<T>& report) {
+  const Result<T>& r = report.result;
+  const auto shape = picture_shape(report.sample_shape, r.data.values.rows());
+  Page page("Pacewise fit: " + report.name);
+  page.table(summary_table(r));
+  std::string certificates;
+  for (const std::string& line : certificate_notes()) certificates += (certificates.empty() ? "" : " ") + line;
+  page.paragraph(certificates);
   for (const std::string& note : r.notes) page.paragraph("Note: " + note);
   add_convergence(page, r.state.history);
-  const Index m = r.data.values.rows(), n = r.data.values.cols();
-  const auto [rows, columns] = picture_shape(sample_shape, m);
-  if (rows == 0) return page.html();
-  add_atoms(page, r.state.dictionary, rows, columns);
-  const Index shown = std::min<Index>(n, 32), across = std::min<Index>(shown, 16);
-  const int width = static_cast<int>(std::min<Index>(across * (columns + 1) * 2, 940));
-  page.heading("First samples");
-  page.pictures({{"as the solvers saw them",
-                  montage_png<T>(r.data.values.view().columns(0, shown), rows, columns, across), width}});
-  if (r.options.schedule.level == Level::element) {
-    const Range unit{0, 1};
-    const MatrixView<const T> weights(r.weights.data(), m, n);
-    page.pictures({{"self-paced weights of their entries: black 0 (not believed), white 1",
-                    montage_png<T>(weights.columns(0, shown), rows, columns, across, &unit), width}});
-  }
+  if (r.options.schedule.level == Level::none)
+    add_first_samples(page, report, shape);
+  else
+    add_trust(page, report, shape);
+  add_clusters(page, report);
+  add_atoms(page, r.state.dictionary, shape.first, shape.second);
   return page.html();
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                \
-  template std::string montage_png<T>(MatrixView<const T>, Index, Index, Index, const Range*); \
-  template void add_atoms<T>(Page&, const Matrix<T>&, Index, Index);                           \
-  template TextTable summary_table<T>(const Result<T>&);                                       \
-  template std::string fit_page<T>(const Result<T>&, const std::string&, const std::vector<Index>&, const Scores*);
+#define PACEWISE_INSTANTIATE(T)                                      \
+  template void add_atoms<T>(Page&, const Matrix<T>&, Index, Index); \
+  template TextTable summary_table<T>(const Result<T>&);             \
+  template std::string fit_page<T>(const FitReport<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

@@ -1,26 +1,16 @@
 #pragma once
 #include <string>
 
+#include "cli/montage.hpp"
+#include "cli/weight_history.hpp"
+#include "pacewise/data/files/table.hpp"
 #include "pacewise/evaluate/scores.hpp"
 #include "pacewise/model/fit.hpp"
 #include "pacewise/report/page.hpp"
 
 namespace pacewise::cli {
 
-/// Rows and columns of a sample shown as a picture: the file's own shape, or a square where the features make one;
-/// {0, 0} where they do not.
-std::pair<Index, Index> picture_shape(const std::vector<Index>& sample_shape, Index features);
-
-/// Columns of `values` (each a picture of rows x columns) side by side, `across` in a row. Every tile is stretched to
-/// its own range, or to the given one.
-struct Range {
-  double low, high;
-};
-template <class T>
-std::string montage_png(MatrixView<const T> values, Index rows, Index columns, Index across,
-                        const Range* range = nullptr);
-
-/// The atoms as pictures and the course of the run: the parts that `fit --report` and `demo` share.
+/// The atoms and the course of the run: the parts that `fit --report` and `demo` share. rows = 0: not pictures.
 template <class T>
 void add_atoms(Page& page, const Matrix<T>& dictionary, Index rows, Index columns);
 void add_convergence(Page& page, const std::vector<Record>& history);
@@ -28,10 +18,27 @@ void add_convergence(Page& page, const std::vector<Record>& history);
 /// The figures of a finished fit.
 template <class T>
 TextTable summary_table(const Result<T>& result);
+/// What the three certificates of that table mean, a sentence per line.
+std::vector<std::string> certificate_notes();
 
-/// The page of `fit --report`.
+/// k-means on the codes, several runs, against labels.
+struct Clustering {
+  std::vector<Scores> runs;
+  Scores mean;
+  std::vector<std::int32_t> assignment;  // of the run with the least inertia
+};
+
+/// What the page of `fit --report` is made of.
 template <class T>
-std::string fit_page(const Result<T>& result, const std::string& name, const std::vector<Index>& sample_shape,
-                     const Scores* scores);
+struct FitReport {
+  const Result<T>& result;
+  std::string name;  // of the data
+  std::vector<Index> sample_shape;
+  const WeightHistory<T>& weights;
+  const Labels* labels = nullptr;
+  const Clustering* clustering = nullptr;
+};
+template <class T>
+std::string fit_page(const FitReport<T>& report);
 
 }  // namespace pacewise::cli

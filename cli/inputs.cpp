@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <cmath>
+
 #include "cli/outcome.hpp"
 #include "cli/signals.hpp"
 #include "pacewise/data/problem.hpp"
@@ -11,6 +13,15 @@ namespace pacewise::cli {
 namespace {
 
 std::string name_of_file(const std::string& path) { return printable(path, 200); }
+
+/// Which file was read for which argument of the library: its complaints name the argument.
+struct Origins {
+  std::string data, weights, graph, points;
+};
+Origins& origins() {
+  static Origins files;
+  return files;
+}
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw ReadError(name_of_file(path) + ": " + what);
@@ -31,7 +42,11 @@ Table<T> read_shown(const std::string& path, ReadOptions options, Console& conso
 template <class T>
 Table<T> read_dense(const std::string& path, const ReadOptions& options, Console& console) {
   Table<T> table = read_shown<T>(path, options, console);
-  if (table.sparse) densify(table);
+  try {
+    if (table.sparse) densify(table);
+  } catch (const ReadError& e) {
+    fail(path, e.what());
+  }
   return table;
 }
 
@@ -56,6 +71,7 @@ Sparse sparse_of(const Table<double>& table) {
 
 template <class T>
 Table<T> read_data(const DataSource& source, Console& console) {
+  if (origins().data.empty()) origins().data = source.path;
   Table<T> table = read_dense<T>(source.path, options_of(source), console);
   if (table.samples() < 1 || table.features() < 1)
     fail(source.path, fmt::format("holds {} samples of {} features; at least one of each is needed", table.samples(),
@@ -85,6 +101,7 @@ template <class T>
 Weights<T> read_weights(const std::string& path, Index m, Index n, Console& console) {
   Weights<T> weights;
   if (path.empty()) return weights;
+  origins().weights = path;
   const Table<T> table = read_dense<T>(path, {}, console);
   const MatrixView<const T> w = table.values;
   const Index count = w.rows * w.cols;
@@ -108,6 +125,7 @@ Weights<T> read_weights(const std::string& path, Index m, Index n, Console& cons
 }
 
 Graph read_graph(const std::string& path, Index samples, bool normalized, Console& console) {
+  origins().graph = path;
   console.stage("reading " + name_of_file(path));
   ReadOptions options;
   options.cancel = &interrupted();
@@ -134,11 +152,28 @@ Graph read_graph(const std::string& path, Index samples, bool normalized, Consol
 }
 
 Matrix<double> read_points(const std::string& path, Index samples, Console& console) {
+  origins().points = path;
   const Table<double> table = read_dense<double>(path, {}, console);
   if (table.samples() != samples)
     fail(path,
          fmt::format("holds {} rows for {} samples; give one row of coordinates per sample", table.samples(), samples));
+  for (Index j = 0; j < samples; ++j)
+    for (Index i = 0; i < table.features(); ++i)
+      if (std::isinf(table.values(i, j)))
+        fail(path, fmt::format("{} at sample {}, coordinate {}; must be finite, or NaN where it is missing",
+                               table.values(i, j), j, i));
   return cast<double>(table.values);
+}
+
+std::string with_file_name(const std::string& complaint) {
+  const Origins& files = origins();
+  const auto speaks_of = [&](std::string_view argument) { return complaint.starts_with(argument); };
+  const std::string& path = speaks_of("weights")                            ? files.weights
+                            : speaks_of("graph:") || speaks_of("laplacian") ? files.graph
+                            : speaks_of("graph_points")                     ? files.points
+                                                                            : files.data;
+  const std::string& known = path.empty() ? files.data : path;
+  return known.empty() ? complaint : name_of_file(known) + ": " + complaint;
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/console.hpp"
+#include "cli/inputs.hpp"
 #include "cli/outcome.hpp"
 #include "cli/signals.hpp"
 #include "pacewise/data/files/file_error.hpp"
@@ -33,8 +34,10 @@ int run(int argc, char** argv) {
     return complain(e.what(), kInterrupted);
   } catch (const WriteError& e) {
     return complain(e.what(), kCannotWrite);
-  } catch (const Error& e) {  // ReadError, and what the library says about data that do not fit together
+  } catch (const ReadError& e) {
     return complain(e.what(), kBadInput);
+  } catch (const Error& e) {  // what the library says about data, or about data that do not fit together
+    return complain(with_file_name(e.what()).c_str(), kBadInput);
   } catch (const std::bad_alloc&) {
     return complain("not enough memory; use fewer samples, fewer atoms or --precision single", kBadInput);
   } catch (const std::exception& e) {

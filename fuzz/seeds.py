@@ -27,7 +27,10 @@ def sparse_entries():
 def seeds():
     text = csv_text(ROWS)
     quoted = 'a,"b ""c""",label\n1,2,x\n3,"4",y\nNA,1e-3,"x, y"\n'
-    yield "csv", [text, text.replace(",", "\t"), "a;b\n1,5;2\n3;-\n", quoted, "# note\n1 2  3\n4 5\t6\r\n", "x,y,z\n0,nan,\n1,,inf\n"]
+    # long enough to be read in pieces
+    many = 3 * "-0.00034558419206478602,8.216181435011583,1.5e-07,17\n# note\n\n12345678901234567890, 3 ,+1,7.\n"
+    yield "csv", [text, text.replace(",", "\t"), "a;b\n1,5;2\n3;-\n", quoted, "# note\n1 2  3\n4 5\t6\r\n", "x,y,z\n0,nan,\n1,,inf\n",
+                  many, many.replace(",", ";").replace(".", ",").replace("\n", "\r\n"), many.replace(",", "  ")]
     yield "npy", [npy_bytes(ROWS), npy_bytes(ROWS, "<f4"), npy_bytes(LABELS, "<i4"),
                   npy_bytes(ROWS).replace(b"<f8", b">f8"), npy_bytes(ROWS).replace(b"False,", b"True, ")]
     yield "npz", [npz_bytes(X=npy_bytes(ROWS), y=npy_bytes(LABELS, "<i4")), npz_bytes(method=0, a=npy_bytes(ROWS))]

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "pacewise/algebra/index.hpp"
+#include "pacewise/graph/part_of.hpp"
 
 namespace pacewise {
 namespace {
@@ -161,6 +162,12 @@ Index count_missing(MatrixView<const T> X) {
   return missing;
 }
 
+/// For progress: a few passes of 4 m (D + 20) operations per sample, then 2 n D per sample to compare it with all.
+double projection_share(Index m, Index n, Index dimensions) {
+  const double passes = 5, project = passes * 4 * static_cast<double>(m) * static_cast<double>(dimensions + 20);
+  return project / (project + 2 * static_cast<double>(n) * static_cast<double>(dimensions));
+}
+
 }  // namespace
 
 Graph build_graph_from_neighbours(const Neighbours& neighbours, MatrixView<const double> points,
@@ -197,8 +204,10 @@ Graph build_graph(MatrixView<const T> X, const GraphOptions& options, const Cont
     if (missing > 0)
       notes.push_back(share + ": the graph's distances are over the entries both samples have, times m / |common|");
   } else {
-    points = project(X, options.space, options.seed, control).points;
-    neighbours = nearest<double>(points.view(), options.k, control);
+    const double projected = projection_share(X.rows, X.cols, options.space.dimensions);
+    const PartOf space(control, 0, projected), search(control, projected, 1);
+    points = project(X, options.space, options.seed, space.control()).points;
+    neighbours = nearest<double>(points.view(), options.k, search.control());
     if (points.rows() < options.space.dimensions)
       notes.push_back("graph space " + to_string(options.space) + ": the data have only " +
                       std::to_string(points.rows()) + " dimensions that stand out of rounding, all of them are used");

@@ -1,12 +1,14 @@
 #include "pacewise/graph/low_rank.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/index.hpp"
 #include "pacewise/algebra/random.hpp"
+#include "pacewise/graph/part_of.hpp"
 
 namespace pacewise {
 namespace {
@@ -74,12 +76,15 @@ Matrix<double> sum_over_samples(const CentredData<T>& data, Index l, const Contr
   const Index blocks = block_count(data.samples(), kSamples), parts = std::min(kPartialSums, blocks);
   std::vector<Matrix<double>> partial(to_size(parts));
   std::vector<Vector<double>> memory(to_size(thread_count(control)));
+  std::atomic<Index> done{0};
   parallel_blocks(parts, control, [&](Index part, int worker) {
     partial[to_size(part)] = Matrix<double>(data.features(), l);
     for (Index block = part * blocks / parts; block < (part + 1) * blocks / parts; ++block) {
       if (control.stop()) return;
       const Index first = block * kSamples, count = block_length(data.samples(), block, kSamples);
       term(first, data.load(first, count, memory[to_size(worker)]), partial[to_size(part)].view(), worker);
+      const double share = static_cast<double>(++done) / static_cast<double>(blocks);
+      if (worker == 0 && control.neighbours_done != nullptr) (*control.neighbours_done)(share);
     }
   });
   Matrix<double> sum(data.features(), l);
@@ -152,7 +157,8 @@ LowRank leading_directions(const CentredData<T>& data, Index dimensions, double 
   const Index m = data.features(), l = Q.cols();
   const bool everything = l == m || l == data.samples();
   for (int pass = 1;; ++pass) {
-    Matrix<double> raw = apply_gram(data, Q, control);
+    const PartOf step(control, (pass - 1.0) / passes, static_cast<double>(pass) / passes);
+    Matrix<double> raw = apply_gram(data, Q, step.control());
     Matrix<double> E(l, l);  // eigenvectors of Q'Y Y'Q
     gemm<double>(Op::transposed, Op::plain, 1, Q, raw, 0, E.view());
     for (Index j = 0; j < l; ++j)
@@ -218,18 +224,22 @@ LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensio
   CentredData<T> data(X, observed);
   if (D < 1) return {Matrix<double>(m, 0), Matrix<double>(0, n), {}};
   const Index l = smaller <= kExactSize ? smaller : std::min(smaller, D + kOversampling);
+  const int rounds = observed.missing > 0 ? kFillRounds : 0;
+  const double most_passes = 1 + rounds * kFillPasses + kPasses;  // the sketch is one
   Matrix<double> Q(m, l);
   if (l == m) {
     for (Index i = 0; i < m; ++i) Q(i, i) = 1;
   } else {
-    Q = sketch(data, l, seed, control);
+    Q = sketch(data, l, seed, PartOf(control, 0, 1 / most_passes).control());
     orthonormalise(Q);
   }
   // singular values that the rounding of the entries themselves could make
   const double smallest = static_cast<double>(std::numeric_limits<T>::epsilon()) * observed.largest * data.scale() *
                           std::sqrt(static_cast<double>(m) * static_cast<double>(n));
-  for (int left = observed.missing > 0 ? kFillRounds : 0;; --left) {
-    LowRank model = leading_directions(data, D, smallest, left > 0 ? kFillPasses : kPasses, Q, control);
+  for (int left = rounds;; --left) {
+    const int before = 1 + (rounds - left) * kFillPasses, passes = left > 0 ? kFillPasses : kPasses;
+    const PartOf round(control, before / most_passes, (before + passes) / most_passes);
+    LowRank model = leading_directions(data, D, smallest, passes, Q, round.control());
     const Matrix<double> rows = transposed(model.directions);
     model.points = coordinates(data, rows, control);
     if (left == 0 || control.stop()) return model;

@@ -1,32 +1,47 @@
 #include "pacewise/report/page.hpp"
 
+#include <cmath>
+
+#include "pacewise/report/page_script.hpp"
+#include "pacewise/report/page_style.hpp"
+
 namespace pacewise {
 namespace {
 
-constexpr char kStyle[] = R"(
-:root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6675;--paper:#fff;--line:#d9dee5;--band:#f3f5f8;
---a:#1f6fd1;--b:#c2571a;--c:#3a8f52}
-@media(prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#9aa6b5;--paper:#14181e;--line:#333c48;--band:#1c222b;
---a:#6fb0ff;--b:#f0995c;--c:#7fcf97}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:1.2rem 1rem 3rem;max-width:60rem;font:16px/1.5 system-ui,sans-serif;color:var(--ink);
-background:var(--paper)}
-h1{font-size:1.5rem;margin:.4rem 0 .8rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.4rem 0;max-width:46rem}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.6rem 0}
-th,td{padding:.3rem .8rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-th:first-child,td:first-child{text-align:left;padding-left:.2rem;white-space:pre}th{color:var(--soft);font-weight:600}
-.pictures{display:flex;flex-wrap:wrap;gap:1rem;margin:.8rem 0}
-figure{margin:0;max-width:100%}figcaption{color:var(--soft);font-size:.85rem;max-width:24rem}
-img{display:block;max-width:100%;height:auto;image-rendering:pixelated;border:1px solid var(--line);margin-bottom:.25rem}
-svg{display:block;width:100%;height:auto;max-width:46rem}
-svg text{fill:var(--soft);font:12px system-ui,sans-serif}
-@media(max-width:40rem){svg text{font-size:19px}table{font-size:.85rem}th,td{padding:.3rem .4rem}th{white-space:normal}}
-.axis{stroke:var(--line);fill:none}.band{fill:var(--band)}.legend{color:var(--soft);font-size:.85rem}
-.legend span{display:inline-block;margin-right:1.2em}
-.a{stroke:var(--a)}.b{stroke:var(--b)}.c{stroke:var(--c)}.a,.b,.c{fill:none;stroke-width:2}
-.legend i{display:inline-block;width:1.2em;border-top:3px solid;margin:0 .35em .25em 0}
-i.a{border-color:var(--a)}i.b{border-color:var(--b)}i.c{border-color:var(--c)}
-)";
+/// Nothing is fetched: only what stands in the page itself is let in.
+constexpr char kPolicy[] =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'";
+
+constexpr std::size_t kRoomyColumns = 12;
+
+std::string json_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+/// What the script reads, as an attribute
+std::string tiles_of(const Picture& p) {
+  if (!p.tiles) return {};
+  const Tiles& t = *p.tiles;
+  const bool values = std::isfinite(t.low) && std::isfinite(t.high);
+  std::string json = "{\"rows\":" + std::to_string(t.rows) + ",\"columns\":" + std::to_string(t.columns) +
+                     ",\"gap\":" + std::to_string(t.gap) + ",\"across\":" + std::to_string(t.across) +
+                     ",\"strip\":" + (t.strip ? "true" : "false") +
+                     ",\"low\":" + (values ? figure_text(t.low, 17) : "null") +
+                     ",\"high\":" + (values ? figure_text(t.high, 17) : "null") + ",\"names\":[";
+  for (std::size_t k = 0; k < t.names.size(); ++k) json += (k == 0 ? "" : ",") + json_text(t.names[k]);
+  return " data-tiles=\"" + escape_html(json + "]}") + "\"";
+}
+
+std::string image(const Picture& p) {
+  return "<img alt=\"" + escape_html(p.caption) + "\" width=\"" + std::to_string(p.width) + "\"" + tiles_of(p) +
+         " src=\"data:image/png;base64," + base64(p.png) + "\">";
+}
 
 }  // namespace
 
@@ -77,32 +92,52 @@ void Page::heading(const std::string& text) { body_ += "<h2>" + escape_html(text
 void Page::paragraph(const std::string& text) { body_ += "<p>" + escape_html(text) + "</p>\n"; }
 
 void Page::table(const TextTable& table) {
-  const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
+  // many columns are counts: closer together, and what is not 0 stands out
+  const bool sorts = !table.head.empty(), dense = table.head.size() > kRoomyColumns;
+  body_ += std::string("<div class=\"scroll\"><table class=\"") + (sorts ? "sort" : "plain") + (dense ? " dense" : "") +
+           "\">\n";
+  if (sorts) {
+    body_ += "<thead><tr>";
+    for (const std::string& cell : table.head)
+      body_ += "<th scope=\"col\" aria-sort=\"none\">" + escape_html(cell) + "</th>";
+    body_ += "</tr></thead>\n";
+  }
+  body_ += "<tbody>\n";
+  for (const auto& cells : table.rows) {
     body_ += "<tr>";
-    for (const std::string& cell : cells) body_ += std::string("<") + tag + ">" + escape_html(cell) + "</" + tag + ">";
+    for (const std::string& cell : cells)
+      body_ += (dense && cell == "0" ? "<td class=\"zero\">" : "<td>") + escape_html(cell) + "</td>";
     body_ += "</tr>\n";
-  };
-  body_ += "<div class=\"scroll\"><table>\n";
-  if (!table.head.empty()) row(table.head, "th");
-  for (const auto& cells : table.rows) row(cells, "td");
-  body_ += "</table></div>\n";
+  }
+  body_ += "</tbody></table></div>\n";
 }
 
 void Page::pictures(const std::vector<Picture>& pictures) {
   body_ += "<div class=\"pictures\">\n";
-  for (const Picture& p : pictures) {
-    const std::string caption = escape_html(p.caption);
-    body_ += "<figure><img alt=\"" + caption + "\" width=\"" + std::to_string(p.width) +
-             "\" src=\"data:image/png;base64," + base64(p.png) + "\"><figcaption>" + caption +
-             "</figcaption></figure>\n";
-  }
+  for (const Picture& p : pictures)
+    body_ += "<figure>" + image(p) + "<figcaption>" + escape_html(p.caption) + "</figcaption></figure>\n";
   body_ += "</div>\n";
 }
 
+void Page::frames(const std::string& caption, const std::vector<Picture>& frames) {
+  if (frames.empty()) return;
+  const std::string words = escape_html(caption), last = std::to_string(frames.size() - 1);
+  body_ += "<figure class=\"frames\"><figcaption>" + words + "</figcaption>\n";
+  if (frames.size() > 1)
+    body_ += "<div class=\"slide\"><input type=\"range\" min=\"0\" max=\"" + last + "\" step=\"1\" value=\"" + last +
+             "\" autocomplete=\"off\" aria-label=\"" + words + "\"></div>\n";
+  for (std::size_t k = 0; k < frames.size(); ++k)
+    body_ += std::string("<div class=\"frame\"") + (k + 1 < frames.size() ? " hidden" : "") + "><p class=\"caption\">" +
+             escape_html(frames[k].caption) + "</p>" + image(frames[k]) + "</div>\n";
+  body_ += "</figure>\n";
+}
+
 std::string Page::html() const {
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         title_ + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n" + body_ + "</body>\n</html>\n";
+  return std::string("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n") +
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"" + kPolicy + "\">\n" +
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
+         "<link rel=\"icon\" href=\"data:,\">\n<title>" + title_ + "</title>\n<style>" + kPageStyle +
+         "</style>\n</head>\n<body>\n" + body_ + "<script>" + kPageScript + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace pacewise

@@ -68,6 +68,8 @@ TEST(CsvFile, DecimalCommaOnlyBesideSemicolons) {
   EXPECT_EQ(values_of(parse("1,5;-2,25\n3;4,0\n")), (std::vector<double>{1.5, -2.25, 3, 4}));
   EXPECT_EQ(values_of(parse("1.5;2\n3;4\n")), (std::vector<double>{1.5, 2, 3, 4}));
   EXPECT_NE(read_error_of([] { parse("1.234,5;2\n3;4\n"); }).find("\"1.234,5\" is not a number"), std::string::npos);
+  EXPECT_NE(read_error_of([] { parse("a\tb\n1,5\t2\n"); }).find("\"1,5\" is not a number; write a decimal point"),
+            std::string::npos);
 }
 
 TEST(CsvFile, ExtremesOfTheNumberType) {

@@ -1,0 +1,236 @@
+"""`reproduce`: resumption, bad options, and on the real data a slice of the paper's Table 1 with its numbers."""
+import csv
+import os
+import pathlib
+import random
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from harness import BINARY, ROOT, Case, gzip, idx_bytes, json, mat5_bytes, run, start
+
+DATA = pathlib.Path(os.environ.get("PACEWISE_DATA", ROOT.parent / "shared" / "data"))
+FILES = ["cells.csv", "report.html", "results.json", "tables.csv", "tuning.csv"]
+
+
+def images(classes, per_class, side, seed):
+    """Multiples of a few pictures with a little noise, class by class."""
+    draw = random.Random(seed)
+    centers = [[draw.randrange(60, 256) if draw.random() < 0.4 else 0 for _ in range(side * side)] for _ in range(classes)]
+    rows, labels = [], []
+    for k, center in enumerate(centers):
+        for _ in range(per_class):
+            scale = 0.6 + 0.4 * draw.random()
+            rows.append([min(255, max(0, int(scale * v + draw.gauss(0, 20)))) for v in center])
+            labels.append(k)
+    return rows, labels
+
+
+def write_data(folder):
+    """Files of the same names and layouts as the real ones, small."""
+    folder.mkdir()
+    rows, labels = images(3, 8, 5, 1)
+    (folder / "COIL20.mat").write_bytes(mat5_bytes(X=rows, Y=[[k + 1] for k in labels]))
+    rows, labels = images(2, 30, 5, 2)  # 21 of each are used
+    (folder / "PIE_pose27.mat").write_bytes(mat5_bytes(fea=[list(column) for column in zip(*rows)], gnd=[[k + 1] for k in labels]))
+    rows, labels = images(2, 12, 4, 3)
+    (folder / "mnist-t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx_bytes(rows, 4)))
+    (folder / "mnist-t10k-labels-idx1-ubyte.gz").write_bytes(
+        gzip.compress(struct.pack(">II", 0x0801, len(labels)) + bytes(labels)))
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Reproduce(Case):
+    def setUp(self):
+        super().setUp()
+        write_data(self.folder / "data")
+
+    def table(self, out="out"):
+        return {(r["dataset"], r["rho"], r["method"], r["protocol"], r["graph"], r["metric"]): r
+                for r in rows_of(self.folder / out / "tables.csv")}
+
+    def test_every_file_and_every_label(self):
+        out, _ = self.call("reproduce", "all", "--data", "data", "--out", "out", "--quick", "--rho", "0,1", "--methods",
+                           "OS,SC,CSC", "--graphs", "raw,half:40,clean", "--no-figures", "--progress", "none")
+        self.assertEqual(sorted(p.name for p in (self.folder / "out").iterdir()), FILES)
+        self.assertRegex(out.splitlines()[0], r"^COIL20, recommended protocol, half:40 graph \(no leakage\): .* - of 36: not computed$")
+        self.assertIn("CMU-PIE, recommended protocol", out)
+        # OS, SC, and CSC on raw, half:40 and, with noise only, clean; three data sets
+        cells = rows_of(self.folder / "out/cells.csv")
+        self.assertEqual(len(cells), 3 * (2 + 2 + 2 + 3))
+        self.assertEqual({c["data"].split("-")[0] for c in cells}, {"24x25", "24x16", "42x25"})
+        self.assertEqual({c["budget"] for c in cells if c["method"] != "OS"}, {"18"})
+        self.assertEqual({c["iterations"] for c in cells if c["method"] == "CSC"}, {"18"})
+        table = self.table()
+        # 2 rho, 2 protocols, 4 metrics; OS and SC without a graph, CSC with three
+        self.assertEqual(len(table), 3 * 2 * 2 * 4 * (1 + 1 + 3))
+        for metric in ("acc", "nmi"):
+            self.assertEqual(table["coil20", "0", "CSC", "paper", "raw", metric]["mean"],
+                             table["coil20", "0", "CSC", "paper", "clean", metric]["mean"])
+        self.assertEqual(table["coil20", "0", "CSC", "paper", "clean", "acc"]["paper"], "0.732")
+        self.assertEqual({r["leakage"] for k, r in table.items() if k[4] == "clean" and k[1] == "1"}, {"yes"})
+        self.assertEqual({r["leakage"] for k, r in table.items() if k[4] != "clean"}, {"no"})
+        result = json.loads((self.folder / "out/results.json").read_text())
+        self.assertTrue(result["quick"])
+        self.assertEqual(result["missing_cells"], {"coil20": 0, "mnist": 0, "pie": 0})
+        self.assertEqual(len(result["tables"]), len(table))
+        page = (self.folder / "out/report.html").read_text()
+        self.assertLess(page.index("COIL20, recommended protocol"), page.index("<table"))
+        self.assertNotRegex(page, r"(src|href)=\"?https?:")
+
+    def test_figures(self):
+        self.call("reproduce", "coil20", "--data", "data", "--out", "out", "--quick", "--rho", "1", "--methods", "OS", "--quiet")
+        figures = json.loads((self.folder / "out/results.json").read_text())["figures"]["coil20"]
+        self.assertEqual([c["method"] for c in figures["noise_and_weight"]], ["SPSC-E", "SPSC-S", "SPSC-F"])
+        for course in figures["noise_and_weight"]:
+            steps = course["steps"]
+            self.assertEqual([s["iteration"] for s in steps], list(range(1, 19)))
+            paced = [s for s in steps if s["correlation"] is not None]
+            self.assertEqual([s["iteration"] for s in paced], list(range(7, 15)))
+            self.assertLess(paced[0]["mean_weight"], 0.7)
+            self.assertEqual(steps[-1]["mean_weight"], 1)
+        page = (self.folder / "out/report.html").read_text()
+        self.assertGreater(page.count("data:image/png"), 9)  # samples, atoms, and a weight map per paced iteration
+
+    def test_the_same_command_computes_nothing_twice(self):
+        command = ("reproduce", "coil20", "--data", "data", "--out", "out", "--quick", "--rho", "0,0.5", "--methods", "OS,SC",
+                   "--no-figures", "--progress", "none")
+        out, _ = self.call(*command)
+        self.assertIn("4 cells computed, 4 in out/cells.csv", out)
+        before = (self.folder / "out/cells.csv").read_bytes()
+        out, _ = self.call(*command)
+        self.assertIn("0 cells computed, 4 in out/cells.csv", out)
+        out, _ = self.call(*command[:-1], "none", "--seeds", "2")
+        self.assertIn("4 cells computed, 8 in out/cells.csv", out)
+        kept = rows_of(self.folder / "out/cells.csv")
+        self.assertTrue(set(before.decode().splitlines()) <= set((self.folder / "out/cells.csv").read_text().splitlines()))
+        self.assertEqual({r["seed"] for r in kept}, {"1", "2"})
+
+    def test_results_do_not_depend_on_the_number_of_threads(self):
+        for threads in ("1", "3"):
+            self.call("reproduce", "coil20", "--data", "data", "--out", threads, "--quick", "--rho", "0.5", "--methods",
+                      "OS,SC,CSC,SPSC-E", "--graphs", "half:40", "--no-figures", "--threads", threads, "--quiet")
+        one, three = (rows_of(self.folder / t / "cells.csv") for t in ("1", "3"))
+        for a, b in zip(one, three, strict=True):
+            self.assertEqual({k: v for k, v in a.items() if k != "seconds"}, {k: v for k, v in b.items() if k != "seconds"})
+
+    def test_resumes_after_an_interruption(self):
+        command = ("reproduce", "coil20", "--data", "data", "--out", "out", "--no-tune", "--seeds", "3", "--methods", "OS,LSC-G,SPSC-E",
+                   "--no-figures", "--threads", "1", "--progress", "none")
+        cells = self.folder / "out/cells.csv"
+        process = start(command, self.folder)
+        for _ in range(600):
+            if cells.exists() and len(cells.read_text().splitlines()) > 3:
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertLess(time.monotonic() - began, 2)
+        self.assertRegex(err, r"^pacewise: interrupted; \d+ finished cells are in out/cells\.csv, the same command goes on from there\n$")
+        self.assertEqual(out, "")
+        self.assertFalse((self.folder / "out/report.html").exists())
+        kept = cells.read_text().splitlines()
+        self.assertGreater(len(kept), 3)
+        out, _ = self.call(*command)
+        after = cells.read_text().splitlines()
+        self.assertLessEqual(set(kept), set(after))  # with their seconds: none was computed again
+        whole = 3 * (6 + 2 * (6 * 3 - 1))  # seeds; OS; two methods with three graphs, of which two are one at rho 0
+        self.assertEqual(len(after) - 1, whole)
+        self.assertIn(f"{len(after) - len(kept)} cells computed, {whole} in out/cells.csv", out)
+
+    def test_tuning_follows_the_paper(self):
+        self.call("reproduce", "mnist", "--data", "data", "--out", "out", "--seeds", "1", "--rho", "0", "--methods", "SC", "--no-figures",
+                  "--quiet")
+        tuning = rows_of(self.folder / "out/tuning.csv")
+        self.assertEqual([(r["graph"], r["beta"]) for r in tuning],
+                         [(g, b) for g in ("raw", "half:40") for b in ("0.005", "0.01", "0.02", "0.04", "0.08")])
+        for graph in ("raw", "half:40"):
+            rows = [r for r in tuning if r["graph"] == graph]
+            best = max(rows, key=lambda r: float(r["acc"]))
+            self.assertEqual([r for r in rows if r["chosen"] == "yes"], [best])
+            self.assertEqual({r["protocol"] for r in rows}, {"paper" if graph == "raw" else "recommended"})
+        chosen = {r["beta"] for r in tuning if r["chosen"] == "yes"}
+        cells = rows_of(self.folder / "out/cells.csv")
+        self.assertEqual({c["beta"] for c in cells if c["seed"] == "1"}, chosen)
+        self.assertEqual(len([c for c in cells if c["seed"] == "0"]), 5)
+
+    def test_bad_calls(self):
+        base = ("reproduce", "coil20", "--data", "data", "--out", "out", "--quick")
+        for arguments, status, pattern in (
+                (("reproduce", "cifar", "--data", "data"), 2, r"WHAT = cifar: must be coil20, mnist, pie or all"),
+                (("reproduce", "coil20"), 2, r"--data"),
+                (("reproduce", "--data", "data"), 2, r"WHAT"),
+                ((*base, "--rho", "0,x"), 2, r"--rho 0,x: rho = x: must be a number in \[0, 10\]"),
+                ((*base, "--rho", "-1"), 2, r"rho = -1"),
+                ((*base, "--rho", "0,0"), 2, r"--rho 0,0: the same twice"),
+                ((*base, "--rho", "0,"), 2, r"rho = : must"),
+                ((*base, "--methods", "SC,PCA"), 2, r"method = PCA: must be OS, SC, LSC-G"),
+                ((*base, "--graphs", "half:30"), 2, r"graph = half:30"),
+                ((*base, "--graphs", "none"), 2, r"graph = none: must be raw, half:40 or clean"),
+                ((*base, "--seeds", "0"), 2, r"seeds"),
+                ((*base, "--seeds", "many"), 2, r"seeds"),
+                ((*base, "--threads", "-1"), 2, r"threads"),
+                ((*base, "--progress", "loud"), 2, r"progress = loud"),
+                (("reproduce", "coil20", "--data", "nowhere"), 3, r"nowhere/COIL20\.mat: no such file; get it from .* put it there"),
+                (("reproduce", "mnist", "--data", "."), 3, r"mnist-t10k-images-idx3-ubyte\.gz: no such file"),
+                ((*base[:4], "--out", "data.npy/x"), 4, r"data\.npy/x: cannot make this folder")):
+            with self.subTest(arguments):
+                code, out, err = run(arguments, self.folder)
+                self.assertEqual(code, status, err)
+                self.assertEqual(out, "")
+                self.assertRegex(err, pattern)
+                lines = [line for line in err.splitlines() if line != "reading images"]
+                self.assertEqual(len(lines), 1, err)
+                self.assertTrue(lines[0].startswith("pacewise: "), err)
+
+    def test_a_damaged_cache_is_refused(self):
+        command = ("reproduce", "coil20", "--data", "data", "--out", "out", "--quick", "--rho", "0", "--methods", "OS,SC",
+                   "--no-figures", "--quiet")
+        self.call(*command)
+        cells = self.folder / "out/cells.csv"
+        good = cells.read_text()
+        cells.write_text(good[:-20])
+        _, err = self.call(*command, status=3)
+        self.assertEqual(err, "pacewise: out/cells.csv: line 3: it is cut off; remove the line or the file\n")
+        self.assertEqual(cells.read_text(), good[:-20])
+
+    def test_other_images_of_the_same_name_are_other_cells(self):
+        command = ("reproduce", "coil20", "--data", "data", "--out", "out", "--quick", "--rho", "0", "--methods", "OS",
+                   "--no-figures", "--progress", "none")
+        self.call(*command)
+        rows, labels = images(3, 8, 5, 9)
+        self.write("data/COIL20.mat", mat5_bytes(X=rows, Y=[[k + 1] for k in labels]))
+        out, _ = self.call(*command)
+        self.assertIn("1 cells computed, 2 in out/cells.csv", out)
+
+    @unittest.skipUnless((DATA / "COIL20.mat").is_file(), "the evaluation data (PACEWISE_DATA) are not there")
+    def test_a_slice_of_table_1(self):
+        """Quick mode, one seed: about .896 (CSC) and .899 (SPSC-S) against .589 (SC) at rho 0, .80, .81, .62 at rho 1."""
+        done = subprocess.run([BINARY, "reproduce", "coil20", "--data", DATA, "--out", "out", "--quick", "--rho", "0,1", "--methods",
+                               "SC,CSC,SPSC-S", "--graphs", "half:40", "--no-figures", "--quiet"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=280)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        table = self.table()
+
+        def mean(rho, method, metric, protocol="recommended"):
+            return float(table["coil20", rho, method, protocol, "none" if method == "SC" else "half:40", metric]["mean"])
+
+        for rho in ("0", "1"):
+            for metric, margin in (("acc", 0.1), ("nmi", 0.08)):
+                self.assertGreater(mean(rho, "CSC", metric), mean(rho, "SC", metric) + margin)
+                paper = float(table["coil20", rho, "SPSC-S", "recommended", "half:40", metric]["paper"])
+                self.assertGreaterEqual(mean(rho, "SPSC-S", metric), paper)
+        count = json.loads((self.folder / "out/results.json").read_text())["targets"]["recommended"]["coil20"]
+        self.assertEqual((count["reached"], count["compared"]), (4, 4))
+
+
+if __name__ == "__main__":
+    unittest.main()

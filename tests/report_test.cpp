@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "pacewise/algebra/error.hpp"
+#include "pacewise/report/chart.hpp"
+#include "pacewise/report/page.hpp"
+#include "pacewise/report/svg.hpp"
+
+namespace pacewise {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+bool holds(const std::string& text, const std::string& what) { return text.find(what) != std::string::npos; }
+
+/// d of the only path of that class
+std::string path_of(const std::string& svg, const std::string& kind) {
+  const std::size_t at = svg.find("<path class=\"" + kind + "\"");
+  if (at == std::string::npos) return {};
+  const std::size_t first = svg.find(" d=\"", at) + 4;
+  return svg.substr(first, svg.find('"', first) - first);
+}
+
+TEST(Page, EscapesWhateverItIsGiven) {
+  const std::string evil = "<script>alert(\"1\")</script>&";
+  Page page(evil);
+  page.heading(evil);
+  page.paragraph(evil);
+  page.table({{evil}, {{evil}}});
+  Picture picture{evil, "png", 20};
+  picture.tiles = Tiles{};
+  picture.tiles->names = {evil, "quote \" and \\ and\nline"};
+  page.pictures({picture});
+  page.frames(evil, {picture, picture});
+  page.markup(line_chart({{evil, {1, 2}, {1, 2}, {}, {}}}, evil, evil, evil));
+  const std::string html = page.html();
+  EXPECT_EQ(count(html, "<script>"), 1U);  // the page's own
+  EXPECT_FALSE(holds(html, "alert(\"1\")"));
+  EXPECT_TRUE(holds(html, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;"));
+  EXPECT_TRUE(holds(html, "&quot;quote \\&quot; and \\\\ and line&quot;"));
+}
+
+TEST(Page, LetsNothingIn) {
+  const std::string html = Page("p").html();
+  EXPECT_TRUE(holds(html, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "));
+  for (const char* way : {"http://", "https://", "eval(", "Function(", "fetch(", "XMLHttpRequest", "import("})
+    EXPECT_FALSE(holds(html, way)) << way;
+}
+
+TEST(Page, TableThatSorts) {
+  Page page("p");
+  page.table({{"method", "ACC"}, {{"SC", "0.894 ±0.012"}, {"CSC", "-"}}});
+  const std::string html = page.html();
+  EXPECT_TRUE(holds(html, "<table class=\"sort\">"));
+  EXPECT_TRUE(holds(html,
+                    "<thead><tr><th scope=\"col\" aria-sort=\"none\">method</th><th scope=\"col\" "
+                    "aria-sort=\"none\">ACC</th></tr></thead>"));
+  EXPECT_TRUE(holds(html, "<tr><td>SC</td><td>0.894 ±0.012</td></tr>"));
+}
+
+TEST(Page, TableWithoutHeadDoesNotSort) {
+  Page page("p");
+  page.table({{}, {{"atoms", "0"}}});
+  EXPECT_TRUE(holds(page.html(), "<table class=\"plain\">\n<tbody>\n<tr><td>atoms</td><td>0</td></tr>"));
+  EXPECT_FALSE(holds(page.html(), "<th scope"));
+}
+
+TEST(Page, ManyColumnsAreDense) {
+  Page page("p");
+  page.table({std::vector<std::string>(13, "h"), {std::vector<std::string>(13, "0")}});
+  EXPECT_TRUE(holds(page.html(), "<table class=\"sort dense\">"));
+  EXPECT_EQ(count(page.html(), "<td class=\"zero\">0</td>"), 13U);
+}
+
+TEST(Page, FramesShowTheLastOne) {
+  Page page("p");
+  page.frames("weights", {{"first", "a", 30}, {"second", "b", 30}, {"third", "c", 30}});
+  const std::string html = page.html();
+  EXPECT_TRUE(holds(html, "<input type=\"range\" min=\"0\" max=\"2\" step=\"1\" value=\"2\""));
+  EXPECT_EQ(count(html, "<div class=\"frame\" hidden>"), 2U);
+  EXPECT_TRUE(holds(html, "<div class=\"frame\"><p class=\"caption\">third</p>"));
+  EXPECT_TRUE(holds(html, "src=\"data:image/png;base64,Yw==\""));
+}
+
+TEST(Page, OneFrameHasNoSlider) {
+  Page one("p"), none("p");
+  one.frames("weights", {{"only", "a", 30}});
+  none.frames("weights", {});
+  EXPECT_TRUE(holds(one.html(), "<div class=\"frame\"><p class=\"caption\">only</p>"));
+  EXPECT_FALSE(holds(one.html(), "type=\"range\""));
+  EXPECT_EQ(none.html(), Page("p").html());
+}
+
+TEST(Page, TilesTellValuesOnlyWhereThereAreSome) {
+  Picture picture{"p", "x", 10};
+  picture.tiles = Tiles{4, 5, 1, 2, 0, 1, false, {"one", "two"}};
+  Page with("p"), without("p");
+  with.pictures({picture});
+  picture.tiles->low = kNan;
+  without.pictures({picture});
+  EXPECT_TRUE(holds(with.html(),
+                    "data-tiles=\"{&quot;rows&quot;:4,&quot;columns&quot;:5,&quot;gap&quot;:1,&quot;across&quot;:2,"
+                    "&quot;strip&quot;:false,&quot;low&quot;:0,&quot;high&quot;:1,&quot;names&quot;:[&quot;one&quot;,"
+                    "&quot;two&quot;]}\""));
+  EXPECT_TRUE(holds(without.html(), "&quot;low&quot;:null,&quot;high&quot;:null"));
+}
+
+TEST(Ticks, AreRoundAndInside) {
+  EXPECT_EQ(ticks(0, 1, 5), (std::vector<double>{0, 0.2, 0.4, 0.6000000000000001, 0.8, 1}));
+  EXPECT_EQ(ticks(1, 4, 7, true), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(ticks(2, 2, 5), std::vector<double>{2});
+  for (const auto& [from, to] : {std::pair{-3.7, 12.2}, {1e-9, 3e-9}, {-5e7, -1e7}, {0.61, 0.93}}) {
+    const std::vector<double> t = ticks(from, to, 5);
+    EXPECT_GE(t.size(), 3U) << from;
+    EXPECT_LE(t.size(), 9U) << from;
+    const double slack = 1e-8 * (to - from);
+    EXPECT_GE(t.front(), from - slack);
+    EXPECT_LE(t.back(), to + slack);
+  }
+}
+
+TEST(LineChart, GapsWhereTheValueIsNotFinite) {
+  const Series s{"a", {1, 2, 3, 4, 5, 6}, {1, 2, kNan, 4, kInfinity, 6}, {}, {}};
+  const std::string svg = line_chart({s}, "x", "y", "label");
+  const std::string path = path_of(svg, "curve s1");
+  EXPECT_EQ(count(path, "M"), 3U);  // 1-2, 4, 6
+  EXPECT_EQ(count(path, "L"), 1U);
+  EXPECT_EQ(count(svg, "<title>"), 4U);
+  EXPECT_FALSE(holds(svg, "nan"));
+  EXPECT_FALSE(holds(svg, "inf"));
+}
+
+TEST(LineChart, TellsNameValuesAndBand) {
+  const Series s{"SC", {0.5, 1}, {0.25, 0.75}, {0.2, kNan}, {0.3, kNan}};
+  const std::string svg = line_chart({s}, "noise", "ACC", "ACC over noise");
+  EXPECT_TRUE(holds(svg, "<title>SC; noise 0.5: 0.25 (0.2 to 0.3)</title>"));
+  EXPECT_TRUE(holds(svg, "<title>SC; noise 1: 0.75</title>"));
+  EXPECT_TRUE(holds(svg, "aria-label=\"ACC over noise\""));
+  EXPECT_EQ(count(path_of(svg, "spread s1"), "Z"), 1U);
+}
+
+TEST(LineChart, NineSeriesHaveNineLooks) {
+  std::vector<Series> series;
+  for (int k = 0; k < 10; ++k) series.push_back({"m" + std::to_string(k), {1, 2}, {1.0 * k, 2.0 * k}, {}, {}, k == 3});
+  const std::string svg = line_chart(series, "x", "y", "label");
+  const std::string legend = svg.substr(svg.find("<figcaption"));
+  std::vector<std::string> looks;
+  for (std::size_t at = legend.find("<g class=\"dot "); at != std::string::npos;
+       at = legend.find("<g class=\"dot ", at + 1))
+    looks.push_back(legend.substr(at, legend.find("</g>", at) - at));
+  ASSERT_EQ(looks.size(), 10U);
+  for (std::size_t a = 0; a < 9; ++a)
+    for (std::size_t b = 0; b < a; ++b) EXPECT_NE(looks[a], looks[b]);
+  EXPECT_EQ(looks[9], looks[0]);
+  EXPECT_EQ(count(svg, "<path class=\"curve s4\" stroke-dasharray=\"6 4\""), 2U);  // curve and legend
+  EXPECT_EQ(count(svg, "<path class=\"curve s1\" stroke-dasharray=\"2 3\""), 2U);  // the tenth
+}
+
+TEST(LineChart, StaysInsideItsFrame) {
+  for (const Series& s : {Series{"one", {3}, {0.5}, {}, {}}, Series{"flat", {1, 2}, {7, 7}, {}, {}},
+                          Series{"zero", {0, 1}, {0, 0}, {}, {}}, Series{"wide", {1, 2}, {-1e300, 1e300}, {}, {}}}) {
+    const std::string svg = line_chart({s}, "x", "y", "label");
+    EXPECT_EQ(count(svg, "<title>"), s.x.size()) << s.name;
+    EXPECT_FALSE(holds(svg, "nan")) << svg;
+    EXPECT_FALSE(holds(svg, "inf")) << svg;
+    EXPECT_FALSE(holds(svg, "(-")) << svg;  // translate(-...
+  }
+}
+
+TEST(LineChart, NothingToDraw) {
+  EXPECT_EQ(line_chart({}, "x", "y", "label"), "");
+  EXPECT_EQ(line_chart({{"a", {1}, {kNan}, {}, {}}}, "x", "y", "label"), "");
+}
+
+TEST(LineChart, LengthsMustMatch) {
+  const auto message = [](const Series& s) -> std::string {
+    try {
+      line_chart({s}, "x", "y", "label");
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message({"a", {1, 2}, {1}, {}, {}}), "series a: y has length 1: must equal that of x, 2");
+  EXPECT_EQ(message({"a", {1}, {1}, {0, 1}, {2}}), "series a: low has length 2: must equal that of x, 1");
+  EXPECT_EQ(message({"a", {1}, {1}, {0}, {}}), "series a: high has length 0: must equal that of x, 1");
+}
+
+std::vector<Record> run() {
+  std::vector<Record> history(6);
+  for (int t = 0; t < 6; ++t) {
+    Record& r = history[static_cast<std::size_t>(t)];
+    r.iteration = t + 1;
+    r.phase = t < 2 ? Phase::plain : Phase::paced;
+    r.lambda = t < 2 ? kInfinity : 0.5 * t;
+    r.objective.fit = 10 - t;
+    r.selected = t < 2 ? 1 : 0.1 * t;
+  }
+  return history;
+}
+
+TEST(ConvergenceChart, CutsTheObjectiveWhereLambdaChanges) {
+  const std::string svg = convergence_chart(run());
+  EXPECT_EQ(count(path_of(svg, "curve s1"), "M"), 5U);  // two plain iterations are joined, each paced one is alone
+  EXPECT_EQ(count(path_of(svg, "curve s2"), "M"), 1U);
+  EXPECT_EQ(count(svg, "<title>"), 18U);
+  EXPECT_TRUE(holds(svg, "<title>iteration 5 (paced): objective 6 at lambda 2</title>"));
+  EXPECT_TRUE(holds(svg, "<title>iteration 5 (paced): 40.0% of the units selected at lambda 2</title>"));
+}
+
+TEST(ConvergenceChart, NoPaceNoPanel) {
+  std::vector<Record> history = run();
+  history.resize(2);
+  const std::string svg = convergence_chart(history);
+  EXPECT_TRUE(holds(svg, "aria-label=\"objective over the iterations\""));
+  EXPECT_EQ(count(svg, "<title>"), 2U);
+  EXPECT_FALSE(holds(svg, "mean weight"));
+}
+
+TEST(ConvergenceChart, EmptyOrNotFinite) {
+  EXPECT_EQ(convergence_chart({}), "");
+  std::vector<Record> history = run();
+  for (Record& r : history) r.objective.fit = kNan;
+  EXPECT_FALSE(holds(convergence_chart(history), "nan"));
+}
+
+}  // namespace
+}  // namespace pacewise
