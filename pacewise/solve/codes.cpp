@@ -218,6 +218,7 @@ double certificate(const CodesModel<T>& model, const Matrix<T>& S, const Control
 template <class T>
 StepReport solve_codes(const CodesProblem<T>& problem, Matrix<T>& S, const StepOptions& options,
                        const Control& control) {
+  const SerialBlas serial;
   const CodesModel<T> model(problem, control);
   if (S.rows() != model.atoms() || S.cols() != model.samples())
     throw Error("shape of the codes = " + std::to_string(S.rows()) + " x " + std::to_string(S.cols()) +
