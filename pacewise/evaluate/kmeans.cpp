@@ -10,6 +10,7 @@
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/random.hpp"
+#include "pacewise/algebra/simd.hpp"
 
 namespace pacewise {
 namespace {
@@ -19,6 +20,7 @@ constexpr Index kSampleBlock = 256;
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 /// |a - b|^2 in eight partial sums: a fixed order that the compiler can still vectorise.
+PACEWISE_WIDE_VECTORS
 double squared_distance(const double* a, const double* b, Index m) {
   double part[8] = {};
   Index i = 0;
@@ -26,6 +28,11 @@ double squared_distance(const double* a, const double* b, Index m) {
     for (Index l = 0; l < 8; ++l) part[l] += (a[i + l] - b[i + l]) * (a[i + l] - b[i + l]);
   for (Index l = 0; i < m; ++i, ++l) part[l] += (a[i] - b[i]) * (a[i] - b[i]);
   return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+}
+
+PACEWISE_WIDE_VECTORS
+void add_difference(const double* x, const double* origin, Index m, double* sum) {
+  for (Index i = 0; i < m; ++i) sum[i] += x[i] - origin[i];
 }
 
 double squared_norm(const double* a, Index m) {
@@ -37,6 +44,8 @@ double squared_norm(const double* a, Index m) {
 struct Samples {
   MatrixView<const double> x;  // m x n
   Vector<double> norm2;        // n, |x_j|^2
+  double scale = 1;            // largest |x_j|, or 1
+  Matrix<float> rough;         // x / scale
 };
 
 /// One restart: its state and its scratch memory.
@@ -51,13 +60,17 @@ class Lloyd {
         label_(at(x_.cols), 0),
         previous_(at(x_.cols)),
         distance_(at(x_.cols), 0),
+        others_(at(x_.cols), 0),
         centers_(x_.rows, k_),
+        means_(x_.rows, k_),
+        rough_centers_(x_.rows, k_),
         center_norm2_(at(k_)),
+        moved_(at(k_), 0),
         count_(at(k_)),
         start_(at(k_) + 1),
         next_(at(k_)),
         member_(at(x_.cols)),
-        scores_(at(std::min<Index>(thread_count(control), block_count(x_.cols, kSampleBlock)))) {}
+        scratch_(at(std::min<Index>(thread_count(control), block_count(x_.cols, kSampleBlock)))) {}
 
   /// nothing where control.stop() came first
   std::optional<KMeansRun> run(Random random) {
@@ -66,19 +79,19 @@ class Lloyd {
     else
       seed_plus_plus(random);
     if (control_.stop()) return {};
-    assign();
-    repair_empty();
-    double inertia = total();
+    assign(true);
+    bool repaired = repair_empty();
+    double inertia = measure();
     int iteration = 0;
     while (iteration < options_.max_iter) {
       if (control_.stop()) return {};
       ++iteration;
-      update_centers();
+      std::swap(centers_, means_);
       previous_ = label_;
-      assign();
-      const bool repaired = repair_empty();
+      assign(repaired);
+      repaired = repair_empty();
+      const double now = measure();
       if (control_.stop()) return {};
-      const double now = total();
       const bool stalled = inertia - now <= options_.tol * inertia;
       inertia = now;
       if (!repaired && (stalled || label_ == previous_)) break;
@@ -139,41 +152,73 @@ class Lloyd {
     });
   }
 
-  void assign() {
+  /// A label stays where the triangle inequality says so: the own centre is no farther than |x - c| + (its move), the
+  /// others no nearer than before less the largest move. `everybody`: bounds are not to be had.
+  void assign(bool everybody) {
     double largest = 0;
     for (Index c = 0; c < k_; ++c) {
       center_norm2_[at(c)] = squared_norm(centers_.col(c), x_.rows);
       largest = std::max(largest, center_norm2_[at(c)]);
+      for (Index i = 0; i < x_.rows; ++i) rough_centers_(i, c) = static_cast<float>(centers_(i, c) / samples_.scale);
     }
-    parallel_blocks(block_count(x_.cols, kSampleBlock), control_, [&](Index block, int worker) {
-      const Index first = block * kSampleBlock, length = block_length(x_.cols, block, kSampleBlock);
-      Matrix<double>& score = scores_[at(worker)];
-      if (score.empty()) score.resize(k_, kSampleBlock);
-      // score = -2 C'X; with |c|^2 added it is |x - c|^2 - |x|^2
-      gemm<double>(Op::transposed, Op::plain, -2, centers_.view(), x_.columns(first, length), 0,
-                   score.view().columns(0, length));
-      for (Index j = 0; j < length; ++j) assign_one(first + j, score.col(j), largest);
+    const double far = *std::max_element(moved_.begin(), moved_.end());
+    open_.clear();
+    for (Index j = 0; j < x_.cols; ++j) {
+      others_[at(j)] -= far;
+      const double own = (std::sqrt(distance_[at(j)]) + moved_[at(label_[at(j)])]) * (1 + 1e-12);
+      if (everybody || !(own < others_[at(j)] * (1 - 1e-12))) open_.push_back(j);
+    }
+    const auto size = static_cast<Index>(open_.size());
+    parallel_blocks(block_count(size, kSampleBlock), control_, [&](Index block, int worker) {
+      const Index first = block * kSampleBlock, length = block_length(size, block, kSampleBlock);
+      Scratch& w = scratch_[at(worker)];
+      if (w.score.empty()) {
+        w.score.resize(k_, kSampleBlock);
+        w.x.resize(x_.rows, kSampleBlock);
+      }
+      for (Index j = 0; j < length; ++j) std::copy_n(samples_.rough.col(open_[at(first + j)]), x_.rows, w.x.col(j));
+      // score = -2 c'x / scale^2; with |c|^2 / scale^2 added it is (|x - c|^2 - |x|^2) / scale^2
+      gemm<float>(Op::transposed, Op::plain, -2, rough_centers_, w.x.view().columns(0, length), 0,
+                  w.score.view().columns(0, length));
+      for (Index j = 0; j < length; ++j) assign_one(open_[at(first + j)], w.score.col(j), largest);
     });
   }
 
-  /// The scores carry the rounding of the matrix product, so every centre within that error of the best is measured
-  /// directly: the assignment is that of the direct distances, whatever the BLAS.
-  void assign_one(Index j, double* score, double largest_center) {
-    double best = std::numeric_limits<double>::infinity();
-    for (Index c = 0; c < k_; ++c) best = std::min(best, score[c] += center_norm2_[at(c)]);
-    // |error of x'c| <= m eps |x||c|, twice that in the score, and the same for |c|^2
-    const double error = 2 * static_cast<double>(x_.rows + 4) * std::numeric_limits<double>::epsilon() *
-                         (samples_.norm2[at(j)] + largest_center);
+  /// The scores carry the rounding of float, so every centre within that error of the best is measured directly: the
+  /// assignment is that of the direct distances.
+  void assign_one(Index j, const float* score, double largest_center) {
+    const double scale2 = samples_.scale * samples_.scale, norm2 = samples_.norm2[at(j)];
+    // |error of x'c| <= (m + 2) eps |x||c|, twice that in the score
+    const double error = 2 * static_cast<double>(x_.rows + 4) *
+                         static_cast<double>(std::numeric_limits<float>::epsilon()) * (norm2 + largest_center);
+    const auto value = [&](Index c) { return static_cast<double>(score[c]) * scale2 + center_norm2_[at(c)]; };
+    double best = std::numeric_limits<double>::infinity(), second = best;
+    Index own = 0;
+    for (Index c = 0; c < k_; ++c) {
+      const double v = value(c);
+      if (v < best) {
+        second = best;
+        best = v;
+        own = c;
+      } else {
+        second = std::min(second, v);
+      }
+    }
+    if (second > best + 2 * error) {
+      label_[at(j)] = static_cast<std::int32_t>(own);
+      others_[at(j)] = std::sqrt(std::max(0.0, norm2 + second - error));
+      return;
+    }
+    others_[at(j)] = 0;
     double nearest = std::numeric_limits<double>::infinity();
     for (Index c = 0; c < k_; ++c) {
-      if (score[c] > best + 2 * error) continue;
+      if (value(c) > best + 2 * error) continue;
       const double d = squared_distance(x_.col(j), centers_.col(c), x_.rows);
       if (d < nearest) {
         nearest = d;
         label_[at(j)] = static_cast<std::int32_t>(c);
       }
     }
-    distance_[at(j)] = nearest;
   }
 
   bool repair_empty() {
@@ -182,6 +227,10 @@ class Lloyd {
     bool repaired = false;
     for (Index c = 0; c < k_; ++c) {
       if (count_[at(c)] > 0) continue;
+      if (!repaired)
+        over_samples([&](Index j, int) {
+          distance_[at(j)] = squared_distance(x_.col(j), centers_.col(label_[at(j)]), x_.rows);
+        });
       Index far = -1;
       for (Index j = 0; j < x_.cols; ++j)
         if (count_[at(label_[at(j)])] > 1 && distance_[at(j)] > (far < 0 ? 0 : distance_[at(far)])) far = j;
@@ -196,33 +245,43 @@ class Lloyd {
     return repaired;
   }
 
-  /// Means, by cluster: mean = x_0 + sum (x - x_0) / count with x_0 the first member, which is exact for duplicates.
-  /// The members are summed in order of their index, so it does not matter who sums which cluster.
-  void update_centers() {
+  /// The inertia, and with the samples at hand the means for the next iteration, by cluster:
+  /// mean = x_0 + sum (x - x_0) / count with x_0 the first member, which is exact for duplicates. The members are
+  /// summed in order of their index, so it does not matter who sums which cluster.
+  double measure() {
     start_[0] = 0;
     for (Index c = 0; c < k_; ++c) start_[at(c + 1)] = start_[at(c)] + count_[at(c)];
     std::copy_n(start_.begin(), k_, next_.begin());
     for (Index j = 0; j < x_.cols; ++j) member_[at(next_[at(label_[at(j)])]++)] = j;
     parallel_blocks(k_, control_, [&](Index c, int) {
-      if (count_[at(c)] == 0) return;  // stays where it is
+      const double* center = centers_.col(c);
+      double* mean = means_.col(c);
       const Index first = start_[at(c)], last = start_[at(c + 1)];
+      if (first == last) {  // stays where it is
+        std::copy_n(center, x_.rows, mean);
+        moved_[at(c)] = 0;
+        return;
+      }
       const double* origin = x_.col(member_[at(first)]);
-      double* center = centers_.col(c);
-      std::fill_n(center, x_.rows, 0.0);
-      for (Index s = first + 1; s < last; ++s) {
+      std::fill_n(mean, x_.rows, 0.0);
+      for (Index s = first; s < last; ++s) {
         const double* x = x_.col(member_[at(s)]);
-        for (Index i = 0; i < x_.rows; ++i) center[i] += x[i] - origin[i];
+        distance_[at(member_[at(s)])] = squared_distance(x, center, x_.rows);
+        add_difference(x, origin, x_.rows, mean);
       }
       const double count = static_cast<double>(last - first);
-      for (Index i = 0; i < x_.rows; ++i) center[i] = origin[i] + center[i] / count;
+      for (Index i = 0; i < x_.rows; ++i) mean[i] = origin[i] + mean[i] / count;
+      moved_[at(c)] = std::sqrt(squared_distance(mean, center, x_.rows));
     });
-  }
-
-  double total() const {
     double sum = 0;
     for (const double d : distance_) sum += d;
     return sum;
   }
+
+  struct Scratch {
+    Matrix<float> x;      // m x block
+    Matrix<float> score;  // k x block
+  };
 
   const Samples& samples_;
   const MatrixView<const double> x_;
@@ -232,13 +291,17 @@ class Lloyd {
   std::vector<std::int32_t> label_;     // n
   std::vector<std::int32_t> previous_;  // n, label_ one iteration ago
   std::vector<double> distance_;        // n, |x_j - c_label|^2
-  Matrix<double> centers_;              // m x k
+  std::vector<double> others_;          // n, no other centre is nearer than this
+  std::vector<Index> open_;             // the samples whose label may change
+  Matrix<double> centers_, means_;      // m x k; the means of the present clusters are the next centres
+  Matrix<float> rough_centers_;         // m x k
   std::vector<double> center_norm2_;    // k
+  std::vector<double> moved_;           // k, |mean - centre|
   std::vector<Index> count_;            // k
   std::vector<Index> start_;            // k + 1, cluster c is member_[start_[c]] up to start_[c + 1]
   std::vector<Index> next_;             // k, scratch of the counting sort
   std::vector<Index> member_;           // n, samples sorted by cluster
-  std::vector<Matrix<double>> scores_;  // per worker, k x block
+  std::vector<Scratch> scratch_;        // per worker
 };
 
 std::string text(double value) {
@@ -313,6 +376,11 @@ std::vector<KMeansRun> kmeans(MatrixView<const T> X, const KMeansOptions& option
   const double largest = *std::max_element(samples.norm2.begin(), samples.norm2.end());
   if (!std::isfinite(16 * static_cast<double>(X.cols) * largest))
     throw Error("kmeans: X: squared distances overflow; divide the values by their range");
+
+  if (largest > 0) samples.scale = std::sqrt(largest);
+  samples.rough.resize(X.rows, X.cols);
+  for (Index j = 0; j < X.cols; ++j)
+    for (Index i = 0; i < X.rows; ++i) samples.rough(i, j) = static_cast<float>(samples.x(i, j) / samples.scale);
 
   const bool over_runs = options.runs >= thread_count(control);
   Control inner = control, outer = control;
