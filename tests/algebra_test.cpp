@@ -49,6 +49,21 @@ class Dense : public testing::Test {
 using Precisions = testing::Types<float, double>;
 TYPED_TEST_SUITE(Dense, Precisions);
 
+TYPED_TEST(Dense, OneColumnIsTheNaiveProductOnAStridedView) {
+  using T = TypeParam;
+  for (const Index n : {0, 1, 13}) {
+    Inset<T> a(n, n, 4);
+    const Matrix<T> x = random_matrix<T>(n, 1, 5);
+    Matrix<T> y = random_matrix<T>(n, 1, 6);
+    multiply_one<T>(a.view(), x.data(), y.data());
+    for (Index i = 0; i < n; ++i) {
+      double sum = 0;
+      for (Index j = 0; j < n; ++j) sum += static_cast<double>(a.view()(i, j)) * static_cast<double>(x(j, 0));
+      EXPECT_NEAR(static_cast<double>(y(i, 0)), sum, this->tolerance);
+    }
+  }
+}
+
 TYPED_TEST(Dense, GemmIsTheNaiveProductOnStridedViews) {
   using T = TypeParam;
   const Index m = 7, n = 11, k = 13;

@@ -90,7 +90,7 @@ void CoupledSystem<T, U>::extend(Index j, int worker) {
   Set& s = set(j);
   const auto size = static_cast<Index>(s.atoms.size());
   if (size == s.made) return;
-  std::vector<U> gram(at(size * size));
+  Vector<U> gram(at(size * size));
   for (Index b = 0; b < s.made; ++b) std::copy_n(s.gram.data() + b * s.made, s.made, gram.data() + b * size);
   s.gram = std::move(gram);
   const MatrixView<double> all(square_[static_cast<std::size_t>(worker)].data(), size, size);

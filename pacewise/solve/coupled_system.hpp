@@ -42,10 +42,10 @@ class CoupledSystem {
  private:
   struct Set {
     std::vector<std::int32_t> atoms;     // W_j
-    std::vector<U> gram;                 // |W| x |W|
+    Vector<U> gram;                      // |W| x |W|
     Index made = 0;                      // size of `gram`
     std::vector<std::int32_t> position;  // of P_j within W_j
-    std::vector<double> factor;
+    Vector<double> factor;
   };
   enum class Preconditioner : std::uint8_t { diagonal, blocks, together };
   Set& set(Index j) { return sets_[static_cast<std::size_t>(j)]; }
