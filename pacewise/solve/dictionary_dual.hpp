@@ -44,7 +44,10 @@ class DictionaryDual {
   enum class Curvature : std::uint8_t { fresh, reused };
   void pass(Curvature curvature, const Control& control);
   void pass_one_gram(const Control& control);
+  void pass_scaled_gram(bool with_hessian, const Control& control);
+  void hessian_by_groups(const std::vector<double>& theta, const Control& control);
   void pass_rows(bool with_hessian, const Control& control);
+  void measure_slope();
   double row_weight(Index i, Index j) const;
   void row_grams(Index first, Index count, Matrix<double>& pairs) const;
   void dense_row_grams(Index first, Index count, Matrix<double>& pairs, Worker& w) const;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "pacewise/algebra/simd.hpp"
 #include "pacewise/solve/dictionary_dual.hpp"
@@ -110,6 +111,8 @@ void DictionaryDual<T>::pass(Curvature curvature, const Control& control) {
   hessian_is_fresh_ = one_gram() || curvature == Curvature::fresh;
   if (one_gram())
     pass_one_gram(control);
+  else if (problem_.weights.entry.empty() && delta_ >= 1e-6)
+    pass_scaled_gram(hessian_is_fresh_, control);
   else
     pass_rows(hessian_is_fresh_, control);
 }
@@ -135,6 +138,77 @@ void DictionaryDual<T>::pass_one_gram(const Control& control) {
   cholesky_invert(factor_);
   for (Index l = 0; l < u_; ++l)
     for (Index k = 0; k < u_; ++k) hessian_(k, l) *= factor_(k, l);
+}
+
+// Feature weights: with D = delta + Lambda and D^-1/2 M D^-1/2 = W diag(theta) W', one decomposition serves all rows,
+//   (phi_i M + D)^-1 = U diag(1 / (phi_i theta + 1)) U',   U = D^-1/2 W.
+// A small delta would make U too ill-conditioned for that: then row by row.
+template <class T>
+void DictionaryDual<T>::pass_scaled_gram(bool with_hessian, const Control& control) {
+  const auto phi = [&](Index i) { return static_cast<double>(problem_.weights.feature[static_cast<std::size_t>(i)]); };
+  const auto half = [&](Index k) { return 1 / std::sqrt(delta_ + lambda_[static_cast<std::size_t>(k)]); };
+  factor_ = gram_;
+  for (Index l = 0; l < u_; ++l)
+    for (Index k = 0; k < u_; ++k) factor_(k, l) *= half(k) * half(l);
+  const std::vector<double> theta = symmetric_eigen(factor_);
+  for (Index l = 0; l < u_; ++l)
+    for (Index k = 0; k < u_; ++k) factor_(k, l) *= half(k);
+  constexpr Index rows = 256;
+  parallel_blocks(block_count(m_, rows), control, [&](Index block, int) {
+    const Index first = block * rows, b = block_length(m_, block, rows);
+    Matrix<double> x(u_, b), modes(u_, b);
+    for (Index i = 0; i < b; ++i)
+      for (Index k = 0; k < u_; ++k) x(k, i) = right_(k, first + i) + delta_ * centre_(k, first + i);
+    gemm<double>(Op::transposed, Op::plain, 1, factor_, x, 0, modes.view());
+    for (Index i = 0; i < b; ++i)
+      for (Index t = 0; t < u_; ++t)
+        modes(t, i) /= phi(first + i) * std::max(theta[static_cast<std::size_t>(t)], 0.0) + 1;
+    gemm<double>(Op::plain, Op::plain, 1, factor_, modes, 0, solution_.view().columns(first, b));
+  });
+  if (with_hessian) hessian_by_groups(theta, control);
+  measure_slope();
+}
+
+// The Hessian only steers: rows with nearly the same phi share an inverse, the one of their mean.
+//   sum over groups g of  2 (B_g B_g') o (phi_g M + D)^-1
+template <class T>
+void DictionaryDual<T>::hessian_by_groups(const std::vector<double>& theta, const Control& control) {
+  const auto phi = [&](Index i) { return static_cast<double>(problem_.weights.feature[static_cast<std::size_t>(i)]); };
+  std::vector<Index> order(static_cast<std::size_t>(m_));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return phi(a) < phi(b); });
+  const Index groups = std::min<Index>(m_, 16);
+  std::vector<Matrix<double>> parts(static_cast<std::size_t>(groups));
+  parallel_blocks(groups, control, [&](Index g, int) {
+    const Index first = g * m_ / groups, last = (g + 1) * m_ / groups;
+    Matrix<double> members(u_, last - first), scaled(u_, u_), inverse(u_, u_);
+    double mean = 0;
+    for (Index i = first; i < last; ++i) {
+      const Index row = order[static_cast<std::size_t>(i)];
+      std::copy_n(solution_.col(row), u_, members.col(i - first));
+      mean += phi(row) / static_cast<double>(last - first);
+    }
+    for (Index t = 0; t < u_; ++t)
+      for (Index k = 0; k < u_; ++k)
+        scaled(k, t) = factor_(k, t) / std::sqrt(mean * std::max(theta[static_cast<std::size_t>(t)], 0.0) + 1);
+    gram<double>(Op::plain, 1, scaled, 0, inverse.view());
+    Matrix<double>& part = parts[static_cast<std::size_t>(g)];
+    part.resize(u_, u_);
+    gram<double>(Op::plain, 2, members, 0, part.view());
+    for (Index i = 0; i < part.size(); ++i) part.data()[i] *= inverse.data()[i];
+  });
+  hessian_.fill(0);
+  for (const Matrix<double>& part : parts)
+    for (Index i = 0; i < part.size(); ++i) hessian_.data()[i] += part.data()[i];
+}
+
+template <class T>
+void DictionaryDual<T>::measure_slope() {
+  for (Index k = 0; k < u_; ++k) {
+    double norm2 = 0;
+    for (Index i = 0; i < m_; ++i) norm2 += solution_(k, i) * solution_(k, i);
+    slope_[static_cast<std::size_t>(k)] = norm2 - radius2_[static_cast<std::size_t>(k)];
+  }
 }
 
 // pairs(:, kl) += row s_k s_l for the nonzeros of one sample, k >= l; vectorised over the rows of the block
@@ -247,11 +321,7 @@ void DictionaryDual<T>::pass_rows(bool with_hessian, const Control& control) {
       for (Index k = l; k < u_; ++k) hessian_(k, l) += s(k, l);
   for (Index l = 0; l < u_; ++l)
     for (Index k = 0; k < l; ++k) hessian_(k, l) = hessian_(l, k);
-  for (Index k = 0; k < u_; ++k) {
-    double norm2 = 0;
-    for (Index i = 0; i < m_; ++i) norm2 += solution_(k, i) * solution_(k, i);
-    slope_[static_cast<std::size_t>(k)] = norm2 - radius2_[static_cast<std::size_t>(k)];
-  }
+  measure_slope();
 }
 
 #define PACEWISE_INSTANTIATE(T)                                      \
