@@ -1,6 +1,9 @@
 #include "reproduce/cells_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -71,7 +74,23 @@ void read(const std::string& path, std::map<Cell, CellResult>& cells) {
 }  // namespace
 
 CellsFile::CellsFile(std::string path) : path_(std::move(path)) {
-  if (std::filesystem::exists(path_)) read(path_, cells_);
+  const std::string folder = std::filesystem::absolute(path_).parent_path().string();
+  folder_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // A file system without locks is used unlocked.
+  const bool taken = folder_ >= 0 && ::flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  try {
+    if (taken)
+      throw WriteError(printable(folder, 200) +
+                       ": another run is using this folder; wait for it, or choose another --out");
+    if (std::filesystem::exists(path_)) read(path_, cells_);
+  } catch (...) {
+    if (folder_ >= 0) ::close(folder_);
+    throw;
+  }
+}
+
+CellsFile::~CellsFile() {
+  if (folder_ >= 0) ::close(folder_);
 }
 
 const CellResult* CellsFile::find(const Cell& cell) const {

@@ -195,6 +195,16 @@ TEST_F(Cells, ComeBackBitForBit) {
   EXPECT_EQ(again.find(other), nullptr);
 }
 
+TEST_F(Cells, BelongToOneRunAtATime) {
+  const CellsFile first(path());
+  try {
+    const CellsFile second(path());
+    FAIL() << "two runs would drop each other's cells";
+  } catch (const WriteError& e) {
+    EXPECT_NE(std::string(e.what()).find("another run is using this folder"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(Cells, DamagedLinesAreRefusedByNumber) {
   {
     CellsFile file(path());
