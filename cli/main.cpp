@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -56,6 +57,7 @@ void wait_without_spinning(char** argv) {
 
 int main(int argc, char** argv) {
   wait_without_spinning(argv);
+  ::pthread_setname_np(::pthread_self(), "pacewise");  // loaded anew it would be called "exe", and pkill not find it
   catch_signals();
   return run(argc, argv);
 }
