@@ -191,7 +191,7 @@ void add_method_of_study(Page& page, const Findings& findings) {
       "Protocols. Paper: k-means from randomly drawn samples on the codes as they are. Recommended: k-means++ on the "
       "codes scaled to unit norm. Graphs. raw: neighbours among the noisy images; half:40: among 40 half-whitened "
       "principal components of the noisy images; clean: among the images before the noise was added, which no user has "
-      "(leakage), but only so the paper's numbers can be explained. Without noise, clean and raw are the same. OS and "
+      "(leakage), but the paper must have used. Without noise, clean and raw are the same. OS and "
       "SC "
       "have no graph.");
   page.paragraph(
