@@ -32,7 +32,7 @@ DATA = [
     ("huge.npy", npy_bytes(ROWS).replace(b"(48, 16), }        ", b"(4000000000, 40000),"), 3, r"huge"),
     ("ragged.csv", "1,2,3\n4,5\n6,7,8\n", 3, r"ragged\.csv.*(line|row) 2"),
     ("words.csv", "1,2\n3,4\nfive,6\n7,8\n", 3, r"words\.csv.*five"),
-    ("only_header.csv", "a,b,c\n", 3, r"only_header"),
+    ("only_header.csv", "a,b,c\n", 3, r"only_header.*no other line: write the numbers below"),
     ("blank_lines.csv", "\n\n\n", 3, r"blank_lines"),
     ("infinite.csv", "1,2\n3,inf\n5,6\n", 3, r"inf"),
     ("infinite.npy", npy_bytes([[1.0, 2.0], [INF, 3.0]]), 3, r"inf"),

@@ -273,10 +273,11 @@ class CsvReader {
     std::string where =
         line_name(static_cast<std::size_t>(field.data() - bytes_.data())) + ", column " + std::to_string(column + 1);
     if (dialect_.header) where += " (" + printable(dialect_.names[static_cast<std::size_t>(column)], 30) + ")";
-    const bool comma = parse_number(plain, true, value);
+    const bool comma = parse_number(plain, true, value), alone = chunks_.back().first_row + chunks_.back().rows == 1;
     reading_.fail(where, line_of("\"", printable(plain, 40), "\" is not a number; ",
-                                 comma ? "write a decimal point, or ';' between the fields"
-                                       : "correct it, remove the column, or name it as the label column"));
+                                 comma   ? "write a decimal point, or ';' between the fields"
+                                 : alone ? "there is no other line: write the numbers below the names"
+                                         : "correct it, remove the column, or name it as the label column"));
   }
 
   std::string line_name(std::size_t offset) const {
