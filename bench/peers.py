@@ -12,24 +12,19 @@ higher by more than two standard errors.
 
 from __future__ import annotations
 
-import os
-
-for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
+from measuring import ATOMS, EXACT, HERE, Table, clock, dictionary_of, draw, excess, lasso_value, learn_ours, load, race, unit
 
 import argparse
 import csv
 import pathlib
-import subprocess
-import sys
 import time
-import warnings
 
 import fista
 import mlpack
 import numpy as np
 import sklearn
 import spams
+from limits import floors, growth, memory, threads
 from sklearn.cluster import KMeans
 from sklearn.decomposition import dict_learning
 from sklearn.decomposition import sparse_encode as sklearn_encode
@@ -37,103 +32,7 @@ from sklearn.neighbors import NearestNeighbors
 
 import pacewise
 
-HERE = pathlib.Path(__file__).parent
-ATOMS = 128
 BETAS = (0.02, 0.1)
-EXACT = 1e-6
-warnings.simplefilter("ignore")
-
-
-# ---- times
-
-
-def clock(work):
-    began = time.perf_counter(), time.process_time()
-    answer = work()
-    return (time.perf_counter() - began[0], time.process_time() - began[1]), answer
-
-
-def race(ours, theirs, repeat):
-    """Best (clock, CPU) seconds and answer of each: our times, our answer, their times, their answer."""
-    best, answers = [[np.inf, np.inf], [np.inf, np.inf]], [None, None]
-    for _ in range(repeat):
-        for side, work in enumerate((ours, theirs)):
-            took, answers[side] = clock(work)
-            best[side] = [min(pair) for pair in zip(best[side], took)]
-    return best[0], answers[0], best[1], answers[1]
-
-
-class Table:
-    FORM = "{:34s} {:15s} {:22s} {:>9s} {:>9s} {:>7s} {:>8s} {:>9s}  {}"
-
-    def __init__(self):
-        self.rows = []
-        print(self.FORM.format("line", "cell", "against", "theirs s", "ours s", "ratio", "at least", "excess", "verdict"))
-
-    def add(self, line, cell, against, theirs, ours, at_least, excess=0.0, slack=EXACT, by_clock=False, note=""):
-        """theirs, ours: (clock, CPU) seconds. excess = (our value - theirs) / theirs: lower is more exact."""
-        ratio = theirs[0] / ours[0] if by_clock else theirs[1] / ours[1]
-        if excess > slack:
-            verdict = "void: ours is less exact"
-        elif at_least is None:
-            verdict = "reported"
-        else:
-            verdict = "pass" if ratio >= at_least else "FAIL"
-        row = {
-            "line": line,
-            "cell": cell,
-            "against": against,
-            "theirs_seconds": f"{theirs[0 if by_clock else 1]:.4f}",
-            "our_seconds": f"{ours[0 if by_clock else 1]:.4f}",
-            "ratio": f"{ratio:.2f}",
-            "at_least": "" if at_least is None else f"{at_least:g}",
-            "excess": f"{excess:.1e}",
-            "verdict": f"{verdict} {note}".strip(),
-        }
-        self.rows.append(row)
-        print(self.FORM.format(*row.values()), flush=True)
-        return ratio
-
-
-# ---- data
-
-
-def unit(X):
-    return np.ascontiguousarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12))
-
-
-def load(name, quick):
-    try:
-        X = pacewise.datasets.load(name).data
-    except FileNotFoundError:
-        print(f"{name} is not there: made-up images instead")
-        X = pacewise.datasets.synthetic(1500, 784, 10, corrupted=0).data
-    return unit(X[:: max(1, len(X) // 500)] if quick else X)
-
-
-def dictionary_of(name, X):
-    """128 samples (seed 0), then ten iterations of scikit-learn's `cd`; kept in build/, since it takes a minute."""
-    kept = HERE.parent / "build" / f"bench-atoms-{name}-{len(X)}.npy"
-    if kept.exists():
-        return np.load(kept)
-    start = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
-    codes = sklearn_encode(X, start, algorithm="lasso_cd", alpha=0.05)
-    _, B, _ = dict_learning(X, ATOMS, alpha=0.05, max_iter=10, method="cd", dict_init=start, code_init=codes, tol=0)
-    B = np.ascontiguousarray(B / np.maximum(np.linalg.norm(B, axis=1, keepdims=True), 1e-12))
-    kept.parent.mkdir(exist_ok=True)
-    np.save(kept, B)
-    return B
-
-
-def lasso_value(X, B, S, beta, W=1.0):
-    return float((W * (X - S @ B) ** 2).sum() + beta * np.abs(S).sum())
-
-
-def excess(ours, theirs):
-    return (ours - theirs) / abs(theirs)
-
-
-# ---- the lines
 
 
 def encode(table, data, repeat):
@@ -194,14 +93,6 @@ def encode_weighted(table, data, repeat):
             )
             # SPAMS has no real-valued weights: its mask on as many entries is what it comes to
             table.add("encode, entry weights", f"{name} {beta}", "SPAMS lassoMask", theirs, took, 4, note=f"(certificate {certificate:.0e})")
-
-
-def learn_ours(X, B, beta, iterations, threads=1):
-    S = pacewise.sparse_encode(X, B, beta=beta, tol=1e-4, n_threads=threads)
-    for _ in range(iterations):
-        B = pacewise.update_dictionary(X, S, dictionary=B, tol=1e-3, n_threads=threads)
-        S = pacewise.sparse_encode(X, B, beta=beta, init=S, tol=1e-4, n_threads=threads)
-    return B, S
 
 
 def iterations_to(X, B, beta, target, most=30):
@@ -363,151 +254,6 @@ def clusters(table, data, repeat):
         a, b = np.array([run.inertia for run in found]), np.array([run.inertia_ for run in peer])
         two_errors = 2 * np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / runs) / b.mean()
         table.add(f"k-means, {k} clusters", f"{name} codes", "scikit-learn lloyd", theirs, ours, 1.5, excess(a.mean(), b.mean()), two_errors)
-
-
-def threads(table, data, repeat):
-    """By the clock: the same work with one thread and with two."""
-    X, B = data["mnist-test"]
-    C, D = data["coil20"]
-    weight = np.random.default_rng(0).uniform(0.2, 1.0, C.shape)
-    _, L = pacewise.hypergraph(C, 3, space="half:40")
-    S = pacewise.sparse_encode(C, D, beta=0.02)
-    start = C[:ATOMS]
-    work = {
-        "encode": lambda t: pacewise.sparse_encode(X, B, beta=0.02, tol=1e-6, n_threads=t),
-        "encode, entry weights": lambda t: pacewise.sparse_encode(C, D, beta=0.02, entry_weight=weight, tol=1e-6, n_threads=t),
-        "learn": lambda t: learn_ours(C, start, 0.02, 4, t),
-        "codes, alpha 64": lambda t: pacewise.sparse_encode(C, D, beta=0.02, alpha=64, laplacian=L, tol=1e-6, n_threads=t),
-        "3 nearest neighbours": lambda t: pacewise.kneighbors(X[:5000], 3, n_threads=t),
-        "k-means": lambda t: pacewise.kmeans(S, 20, n_init=10, n_threads=t),
-        "dictionary, entry weights": lambda t: pacewise.update_dictionary(C, S, dictionary=D, entry_weight=weight, tol=1e-4, n_threads=t),
-    }
-    for line, run in work.items():
-        two, _, one, _ = race(lambda: run(2), lambda: run(1), max(2, repeat // 2))
-        table.add("two threads", line, "one thread", one, two, 1.8, by_clock=True)
-
-
-def growth(table, quick):
-    """Time per sample in n; exponents in r and m."""
-    sizes = (1000, 4000) if quick else (10000, 60000)
-    try:
-        X = unit(pacewise.datasets.load("mnist").data[: sizes[1]])
-    except FileNotFoundError:
-        X = unit(np.random.default_rng(0).standard_normal((sizes[1], 784)))
-    B = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
-    per_sample = []
-    for n in sizes:
-        took = min(clock(lambda: pacewise.sparse_encode(X[:n], B, beta=0.1, tol=1e-6, n_threads=1))[0][1] for _ in range(2))
-        per_sample.append(took / n)
-    one = (per_sample[0], per_sample[0])
-    table.add("growth in n", f"{sizes[0]} to {sizes[1]}", "itself, per sample", one, (per_sample[1], per_sample[1]), 0.85)
-    for what, cells in (("r", (64, 128, 256, 512)), ("m", (256, 1024, 4096))):
-        seconds = []
-        for size in cells:
-            rng = np.random.default_rng(1)
-            m, r = (784, size) if what == "r" else (size, ATOMS)
-            D = unit(rng.standard_normal((r, m)))
-            Y = unit(rng.standard_normal((500, r)) * (rng.random((500, r)) < 10 / r) @ D + 0.01 * rng.standard_normal((500, m)))
-            seconds.append(min(clock(lambda: pacewise.sparse_encode(Y, D, beta=0.05, tol=1e-6, n_threads=1))[0][1] for _ in range(3)))
-        exponent = np.polyfit(np.log(cells), np.log(seconds), 1)[0]
-        note = f"(time ~ {what}^{exponent:.2f})"
-        table.add(f"growth in {what}", f"{cells[0]} to {cells[-1]}", "itself", (seconds[-1],) * 2, (seconds[0],) * 2, None, note=note)
-
-
-MEMORY = """
-import resource, sys
-import numpy as np, pacewise
-level, n = sys.argv[1], int(sys.argv[2])
-X = np.random.default_rng(0).standard_normal((n, 784))
-pacewise.sparse_encode(X[:200], X[:4], beta=1.0)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-coder = pacewise.SelfPacedSparseCoder(128, beta=0.5, level=level, max_iter=4, plain_iter=1, warm_iter=1, tol=0, graph_space="raw", n_threads=1)
-coder.fit(X)
-print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before), X.nbytes)
-"""
-
-
-def memory(table, quick):
-    """What a fit adds to the caller's array, against its own copy of the data, the codes and the weights."""
-    n = 2000 if quick else 10000
-    for level in ("none", "sample", "feature", "element"):
-        text = subprocess.run([sys.executable, "-W", "ignore", "-c", MEMORY, level, str(n)], capture_output=True, text=True, check=True).stdout
-        added, data = map(int, text.split())
-        stored = data + 8 * n * ATOMS + (data if level == "element" else 0)
-        ratio = added / stored
-        row = (stored / 1e9, stored / 1e9), (added / 1e9, added / 1e9)
-        table.add("peak memory (GB)", level, "data + codes + weights", *row, 1 / 1.5, note=f"({ratio:.2f} times)")
-
-
-# ---- pictures
-
-
-def draw(rows, curves, title, out):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    valid = [row for row in rows if not row["verdict"].startswith("void") and row["line"] not in ("peak memory (GB)", "floor") and "growth" not in row["line"]]
-    figure, ax = plt.subplots(figsize=(10, 0.28 * len(valid) + 1.5))
-    colour = {"pass": "tab:blue", "FAIL": "tab:red", "reported": "tab:gray"}
-    ratios = [float(row["ratio"]) for row in valid]
-    ax.barh(range(len(valid)), [r - 1 for r in ratios], left=1, color=[colour[row["verdict"].split()[0]] for row in valid])
-    for at, row in enumerate(valid):
-        if row["at_least"]:
-            ax.plot([float(row["at_least"])] * 2, [at - 0.4, at + 0.4], color="black", linewidth=1)
-    ax.set_yticks(range(len(valid)), [f"{row['line']}, {row['cell']} / {row['against']}" for row in valid], fontsize=7)
-    ax.axvline(1, color="black", linewidth=0.5)
-    ax.set_xscale("log")
-    ax.invert_yaxis()
-    ax.set_xlabel("their time / ours; black ticks: what it has to be at least")
-    ax.set_title(title, fontsize=8)
-    figure.tight_layout()
-    figure.savefig(out / "peers.png", dpi=110)
-    if not curves:
-        return
-    figure, axes = plt.subplots(1, len(curves), figsize=(4 * len(curves), 3.4), squeeze=False)
-    for ax, ((name, beta), sides) in zip(axes[0], curves.items()):
-        best = min(v for points in sides.values() for _, v in points)
-        for side, points in sides.items():
-            ax.plot([t for t, _ in points], [max(v / best - 1, 1e-6) for _, v in points], "o-", label=side)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_title(f"{name}, beta {beta}", fontsize=9)
-        ax.set_xlabel("CPU seconds")
-    axes[0][0].set_ylabel("objective above the best, relative")
-    axes[0][0].legend()
-    figure.tight_layout()
-    figure.savefig(out / "learning.png", dpi=110)
-
-
-def floors(table, data, repeat):
-    """Each step beside the dense products it cannot do without, at the speed NumPy's BLAS has here. A multiplication with its addition is one operation."""
-    X, B = data["coil20"]
-    (n, m), r = X.shape, len(B)
-    rate = n * m * r / min(clock(lambda: X @ B.T)[0][1] for _ in range(10))
-    S = pacewise.sparse_encode(X, B, beta=0.02, n_threads=1)
-    D = pacewise.update_dictionary(X, S, dictionary=B, n_threads=1)
-    p = (S != 0).sum(1)
-    weight = np.random.default_rng(0).uniform(0.2, 1.0, X.shape)
-    rounds = 8  # passes of the dictionary's dual, about
-    steps = {
-        "codes, cold": (lambda: pacewise.sparse_encode(X, B, beta=0.02, tol=1e-6, n_threads=1), m * n * r + m * r * r / 2 + (p**3 / 6 + p**2).sum()),
-        "codes, warm": (lambda: pacewise.sparse_encode(X, D, beta=0.02, init=S, tol=1e-6, n_threads=1), m * n * r + m * r * r / 2 + (p**3 / 6 + p**2).sum()),
-        "codes, entry weights": (
-            lambda: pacewise.sparse_encode(X, B, beta=0.02, entry_weight=weight, tol=1e-6, n_threads=1),
-            m * n * r + m * r * r / 2 + (m * p**2 / 2 + m * p + m * r + p**3 / 6).sum(),
-        ),
-        "dictionary": (lambda: pacewise.update_dictionary(X, S, dictionary=B, tol=1e-6, n_threads=1), m * n * r + n * r * r / 2 + rounds * (1.5 * m * r * r + r**3 / 2)),
-        "dictionary, entry weights": (
-            lambda: pacewise.update_dictionary(X, S, dictionary=B, entry_weight=weight, tol=1e-6, n_threads=1),
-            m * (p**2).sum() / 2 + rounds * m * (r**3 / 2 + r * r),
-        ),
-    }  # fmt: skip
-    for step, (work, operations) in steps.items():
-        ours = min((clock(work)[0] for _ in range(max(2, repeat // 2))), key=lambda t: t[1])
-        floor = operations / rate
-        table.add("floor", step, "its products alone", (floor, floor), ours, None, note=f"({operations / 1e6:.0f} million operations)")
 
 
 LINES = {

@@ -1,0 +1,168 @@
+"""What the benchmarks share: times, the table of results, the data and dictionary they work on, pictures.
+
+Imported first: it keeps every BLAS to one thread, which has to be said before NumPy is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import pathlib
+import time
+import warnings
+
+import numpy as np
+from sklearn.decomposition import dict_learning
+from sklearn.decomposition import sparse_encode as sklearn_encode
+
+import pacewise
+
+HERE = pathlib.Path(__file__).parent
+ATOMS = 128
+EXACT = 1e-6
+warnings.simplefilter("ignore")
+
+
+# ---- times
+
+
+def clock(work):
+    began = time.perf_counter(), time.process_time()
+    answer = work()
+    return (time.perf_counter() - began[0], time.process_time() - began[1]), answer
+
+
+def race(ours, theirs, repeat):
+    """Best (clock, CPU) seconds and answer of each: our times, our answer, their times, their answer."""
+    best, answers = [[np.inf, np.inf], [np.inf, np.inf]], [None, None]
+    for _ in range(repeat):
+        for side, work in enumerate((ours, theirs)):
+            took, answers[side] = clock(work)
+            best[side] = [min(pair) for pair in zip(best[side], took)]
+    return best[0], answers[0], best[1], answers[1]
+
+
+class Table:
+    FORM = "{:34s} {:15s} {:22s} {:>9s} {:>9s} {:>7s} {:>8s} {:>9s}  {}"
+
+    def __init__(self):
+        self.rows = []
+        print(self.FORM.format("line", "cell", "against", "theirs s", "ours s", "ratio", "at least", "excess", "verdict"))
+
+    def add(self, line, cell, against, theirs, ours, at_least, excess=0.0, slack=EXACT, by_clock=False, note=""):
+        """theirs, ours: (clock, CPU) seconds. excess = (our value - theirs) / theirs: lower is more exact."""
+        ratio = theirs[0] / ours[0] if by_clock else theirs[1] / ours[1]
+        if excess > slack:
+            verdict = "void: ours is less exact"
+        elif at_least is None:
+            verdict = "reported"
+        else:
+            verdict = "pass" if ratio >= at_least else "FAIL"
+        row = {
+            "line": line,
+            "cell": cell,
+            "against": against,
+            "theirs_seconds": f"{theirs[0 if by_clock else 1]:.4f}",
+            "our_seconds": f"{ours[0 if by_clock else 1]:.4f}",
+            "ratio": f"{ratio:.2f}",
+            "at_least": "" if at_least is None else f"{at_least:g}",
+            "excess": f"{excess:.1e}",
+            "verdict": f"{verdict} {note}".strip(),
+        }
+        self.rows.append(row)
+        print(self.FORM.format(*row.values()), flush=True)
+        return ratio
+
+
+# ---- data
+
+
+def unit(X):
+    return np.ascontiguousarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12))
+
+
+def load(name, quick):
+    try:
+        X = pacewise.datasets.load(name).data
+    except FileNotFoundError:
+        print(f"{name} is not there: made-up images instead")
+        X = pacewise.datasets.synthetic(1500, 784, 10, corrupted=0).data
+    return unit(X[:: max(1, len(X) // 500)] if quick else X)
+
+
+def dictionary_of(name, X):
+    """128 samples (seed 0), then ten iterations of scikit-learn's `cd`; kept in build/, since it takes a minute."""
+    kept = HERE.parent / "build" / f"bench-atoms-{name}-{len(X)}.npy"
+    if kept.exists():
+        return np.load(kept)
+    start = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
+    codes = sklearn_encode(X, start, algorithm="lasso_cd", alpha=0.05)
+    _, B, _ = dict_learning(X, ATOMS, alpha=0.05, max_iter=10, method="cd", dict_init=start, code_init=codes, tol=0)
+    B = np.ascontiguousarray(B / np.maximum(np.linalg.norm(B, axis=1, keepdims=True), 1e-12))
+    kept.parent.mkdir(exist_ok=True)
+    np.save(kept, B)
+    return B
+
+
+def lasso_value(X, B, S, beta, W=1.0):
+    return float((W * (X - S @ B) ** 2).sum() + beta * np.abs(S).sum())
+
+
+def excess(ours, theirs):
+    return (ours - theirs) / abs(theirs)
+
+
+# ---- work that several lines share
+
+
+def learn_ours(X, B, beta, iterations, threads=1):
+    S = pacewise.sparse_encode(X, B, beta=beta, tol=1e-4, n_threads=threads)
+    for _ in range(iterations):
+        B = pacewise.update_dictionary(X, S, dictionary=B, tol=1e-3, n_threads=threads)
+        S = pacewise.sparse_encode(X, B, beta=beta, init=S, tol=1e-4, n_threads=threads)
+    return B, S
+
+
+# ---- pictures
+
+
+def draw(rows, curves, title, out):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    valid = [row for row in rows if not row["verdict"].startswith("void") and row["line"] not in ("peak memory (GB)", "floor") and "growth" not in row["line"]]
+    figure, ax = plt.subplots(figsize=(10, 0.28 * len(valid) + 1.5))
+    colour = {"pass": "tab:blue", "FAIL": "tab:red", "reported": "tab:gray"}
+    ratios = [float(row["ratio"]) for row in valid]
+    ax.barh(range(len(valid)), [r - 1 for r in ratios], left=1, color=[colour[row["verdict"].split()[0]] for row in valid])
+    for at, row in enumerate(valid):
+        if row["at_least"]:
+            ax.plot([float(row["at_least"])] * 2, [at - 0.4, at + 0.4], color="black", linewidth=1)
+    ax.set_yticks(range(len(valid)), [f"{row['line']}, {row['cell']} / {row['against']}" for row in valid], fontsize=7)
+    ax.axvline(1, color="black", linewidth=0.5)
+    ax.set_xscale("log")
+    ax.invert_yaxis()
+    ax.set_xlabel("their time / ours; black ticks: what it has to be at least")
+    ax.set_title(title, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(out / "peers.png", dpi=110)
+    if not curves:
+        return
+    figure, axes = plt.subplots(1, len(curves), figsize=(4 * len(curves), 3.4), squeeze=False)
+    for ax, ((name, beta), sides) in zip(axes[0], curves.items()):
+        best = min(v for points in sides.values() for _, v in points)
+        for side, points in sides.items():
+            ax.plot([t for t, _ in points], [max(v / best - 1, 1e-6) for _, v in points], "o-", label=side)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_title(f"{name}, beta {beta}", fontsize=9)
+        ax.set_xlabel("CPU seconds")
+    axes[0][0].set_ylabel("objective above the best, relative")
+    axes[0][0].legend()
+    figure.tight_layout()
+    figure.savefig(out / "learning.png", dpi=110)
