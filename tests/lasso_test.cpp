@@ -94,20 +94,26 @@ struct Small {
   Vector<double> c;
 };
 
+/// A = G'G, c = G'x
+Small normal_equations(const Matrix<double>& G, const Vector<double>& x) {
+  const Index n = G.cols();
+  Small p{Matrix<double>(n, n), Vector<double>(static_cast<std::size_t>(n), 0.0)};
+  for (Index b = 0; b < n; ++b) {
+    for (Index a = 0; a < n; ++a)
+      for (Index i = 0; i < G.rows(); ++i) p.A(a, b) += G(i, a) * G(i, b);
+    for (Index i = 0; i < G.rows(); ++i) p.c[static_cast<std::size_t>(b)] += G(i, b) * x[static_cast<std::size_t>(i)];
+  }
+  return p;
+}
+
 /// A = G'G with `rank` rows in G
 Small make(Index n, Index rank, std::uint64_t seed) {
   Random random(seed);
   Matrix<double> G(rank, n);
   for (Index i = 0; i < G.size(); ++i) G.data()[i] = random.normal();
-  Small p{Matrix<double>(n, n), Vector<double>(static_cast<std::size_t>(n), 0.0)};
   Vector<double> x(static_cast<std::size_t>(rank));
   for (auto& v : x) v = random.normal();
-  for (Index b = 0; b < n; ++b) {
-    for (Index a = 0; a < n; ++a)
-      for (Index i = 0; i < rank; ++i) p.A(a, b) += G(i, a) * G(i, b);
-    for (Index i = 0; i < rank; ++i) p.c[static_cast<std::size_t>(b)] += G(i, b) * x[static_cast<std::size_t>(i)];
-  }
-  return p;
+  return normal_equations(G, x);
 }
 
 TEST(Lasso, MatchesEnumerationOfSignPatterns) {
@@ -234,6 +240,38 @@ TEST(ActiveSet, IsOptimalFromAnyStart) {
           for (std::size_t k = 0; k < s.size(); ++k) ASSERT_NEAR(s[k], cold[k], 1e-9);
         }
       }
+}
+
+// Copies of a few images, each with holes and a little noise: atoms let in together throw each other out again.
+TEST(ActiveSet, EndsOnCopiesOfFewImages) {
+  const Index m = 40, n = 64, images = 10;
+  ActiveSet active(n);
+  for (std::uint64_t seed = 700; seed < 720; ++seed)
+    for (const double ratio : {0.02, 0.005}) {
+      Random random(seed);
+      Vector<double> base(static_cast<std::size_t>(m * images));
+      for (auto& v : base) v = random.normal();
+      const auto pixel = [&](Index i, Index image) {
+        const double whole = std::abs(base[static_cast<std::size_t>(i + image * m)]);
+        return std::max(0.0, (random.uniform() < 0.1 ? 0 : whole) + 0.01 * random.normal());
+      };
+      Matrix<double> B(m, n);
+      for (Index k = 0; k < n; ++k) {
+        double square = 0;
+        for (Index i = 0; i < m; ++i) {
+          B(i, k) = pixel(i, k % images);
+          square += B(i, k) * B(i, k);
+        }
+        for (Index i = 0; i < m; ++i) B(i, k) /= std::sqrt(square);
+      }
+      Vector<double> x(static_cast<std::size_t>(m));
+      for (Index i = 0; i < m; ++i) x[static_cast<std::size_t>(i)] = pixel(i, 0);
+      const auto p = normal_equations(B, x);
+      const double top = largest_slope(p), beta = ratio * top;
+      Vector<double> s(static_cast<std::size_t>(n), 0.0);
+      ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, s.data())) << "seed " << seed << " ratio " << ratio;
+      ASSERT_LE(worst_condition(p.A, p.c, beta, s), 1e-9 * top) << "seed " << seed << " ratio " << ratio;
+    }
 }
 
 TEST(ActiveSet, GivesUpOnDependentAtomsAndLeavesTheStart) {

@@ -159,6 +159,7 @@ bool ActiveSet::solve(MatrixView<const double> A, const double* c, double beta, 
   c_ = c;
   beta_ = beta;
   tol_ = tol;
+  stuck_ = 0;
   if (!start(s)) return false;
   const Index strides = 4 * r_ + 50;
   for (Index stride = 0; stride < strides; ++stride) {
@@ -206,24 +207,31 @@ bool ActiveSet::admit() {
 
 /// Lowers the penalty past the next few atoms that join and leaves them in joining_; false when there is nothing to do.
 bool ActiveSet::find_joining() {
-  const bool on_path = b_ > beta_;
+  // Several atoms let in at once may throw each other out again; where the penalty no longer falls for that, those that
+  // violate it are let in one by one, the worst first.
+  const bool stuck = stuck_ > 2;
+  const bool on_path = b_ > beta_ && !stuck;
+  const double before = b_;
   if (on_path) {
     joining_penalties(r_, c_, zu_.data(), yu_.data(), b_, joins_.data());
   } else {
     for (Index k = 0; k < r_; ++k)
       joins_[static_cast<std::size_t>(k)] =
-          2 * std::abs(c_[k] - zu_[static_cast<std::size_t>(k)] + beta_ / 2 * yu_[static_cast<std::size_t>(k)]);
+          2 * std::abs(c_[k] - zu_[static_cast<std::size_t>(k)] + b_ / 2 * yu_[static_cast<std::size_t>(k)]);
   }
   // members are those that have joined; of the others the largest, as many as there is room for
-  const double above = on_path ? beta_ : beta_ + tol_;
+  const double above = on_path ? beta_ : b_ + (b_ > beta_ ? 1e-12 * b_ : tol_);
   Index found = 0;
   for (Index a = 0; a < p_; ++a) joins_[static_cast<std::size_t>(set_[static_cast<std::size_t>(a)])] = 0;
   for (Index k = 0; k < r_; ++k) {
     order_[static_cast<std::size_t>(found)] = joins_[static_cast<std::size_t>(k)];
     found += joins_[static_cast<std::size_t>(k)] > above ? 1 : 0;
   }
-  if (found == 0 && !on_path) return false;
-  const Index room = std::max<Index>(6, p_ / 2);
+  if (found == 0 && !on_path) {
+    stuck_ = 0;
+    return b_ > beta_ && find_joining();  // back on the path
+  }
+  const Index room = stuck ? 1 : std::max<Index>(6, p_ / 2);
   double least = above;
   Index equals = 0;  // of those that join at `least` itself, how many there is room for
   if (found > room) {
@@ -232,6 +240,7 @@ bool ActiveSet::find_joining() {
     equals = room - std::count_if(order_.begin(), order_.begin() + room, [&](double j) { return j > least; });
   }
   if (on_path) b_ = found > room ? std::max(beta_, least) : beta_;
+  stuck_ = b_ < before ? 0 : stuck_ + 1;
   joining_.clear();
   for (Index k = 0; k < r_; ++k) {
     const double joins = joins_[static_cast<std::size_t>(k)];

@@ -37,6 +37,7 @@ class ActiveSet {
   double beta_ = 0, tol_ = 0;
   double b_ = 0;                         // the penalty now
   Index p_ = 0;                          // |P|
+  int stuck_ = 0;                        // strides in which the penalty did not fall
   Vector<double> factor_;                // L of A_PP = L L', column-major, 1 / l_jj on the diagonal
   Vector<double> rows_;                  // p x kLanes: the rows about to be added
   Vector<double> z_, y_;                 // L^-1 c_P, L^-1 sigma
