@@ -163,12 +163,12 @@ void add_tuning(Page& page, const Findings& findings) {
   page.table(settings_table(findings));
   if (findings.tuning.empty()) return;
   TextTable t;
-  t.head = {"data", "graph", "method", "protocol", "beta", "alpha", "gamma", "eta", "ACC", "NMI", "chosen"};
+  t.head = {"data", "graph", "method", "protocol", "beta", "alpha", "gamma", "eta", "ACC", "sd", "NMI", "chosen"};
   for (const TuningRow& r : findings.tuning)
     t.rows.push_back({std::string(title_of(r.dataset)), std::string(name_of(r.source)), std::string(name_of(r.method)),
                       std::string(name_of(judged_by(r.source))), fmt::format("{}", r.setting.beta),
                       fmt::format("{}", r.setting.alpha), fmt::format("{}", r.setting.gamma),
-                      fmt::format("{}", r.setting.eta), fixed_text(r.acc, 4), fixed_text(r.nmi, 4),
+                      fmt::format("{}", r.setting.eta), fixed_text(r.acc, 4), fixed_text(r.sd, 4), fixed_text(r.nmi, 4),
                       r.chosen ? "yes" : "no"});
   page.markup("<details><summary>The search: every candidate</summary>\n");
   page.table(t);

@@ -23,11 +23,11 @@ void write(const std::string& path, const std::string& text) {
 }
 
 std::string tuning_csv(const Findings& findings) {
-  std::string out = "dataset,graph,method,protocol,beta,alpha,gamma,eta,acc,nmi,chosen\n";
+  std::string out = "dataset,graph,method,protocol,beta,alpha,gamma,eta,acc,acc_sd,nmi,chosen\n";
   for (const TuningRow& r : findings.tuning)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", r.dataset, name_of(r.source), name_of(r.method),
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", r.dataset, name_of(r.source), name_of(r.method),
                        name_of(judged_by(r.source)), r.setting.beta, r.setting.alpha, r.setting.gamma, r.setting.eta,
-                       r.acc, r.nmi, r.chosen ? "yes" : "no");
+                       r.acc, r.sd, r.nmi, r.chosen ? "yes" : "no");
   return out;
 }
 

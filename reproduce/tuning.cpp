@@ -14,6 +14,7 @@ struct Search {
   Source source;
   Method method;
   std::vector<Setting> candidates;
+  bool least_of_equals = false;  // the first within one standard deviation of the best, not the best
 };
 
 void choose(const Dataset& dataset, const Search& search, const Runner& runner, Settings& settings,
@@ -23,13 +24,18 @@ void choose(const Dataset& dataset, const Search& search, const Runner& runner, 
   for (const Setting& setting : search.candidates) {
     const CellResult& result =
         *runner.file().find(cell_of(dataset, 0, 0, search.method, search.source, setting, runner.budget()));
-    found.push_back({dataset.name, search.source, search.method, setting, result.score(protocol, Metric::acc).mean,
+    const Score acc = result.score(protocol, Metric::acc);
+    found.push_back({dataset.name, search.source, search.method, setting, acc.mean, acc.sd,
                      result.score(protocol, Metric::nmi).mean, false});
   }
-  const auto best = std::max_element(found.begin(), found.end(),
-                                     [](const TuningRow& a, const TuningRow& b) { return a.acc < b.acc; });
-  best->chosen = true;
-  settings.set(dataset.name, search.source, search.method, {best->setting, "tuned on clean data and seed 0"});
+  auto chosen = std::max_element(found.begin(), found.end(),
+                                 [](const TuningRow& a, const TuningRow& b) { return a.acc < b.acc; });
+  if (search.least_of_equals) {
+    const double enough = chosen->acc - chosen->sd;
+    chosen = std::find_if(found.begin(), found.end(), [&](const TuningRow& row) { return row.acc >= enough; });
+  }
+  chosen->chosen = true;
+  settings.set(dataset.name, search.source, search.method, {chosen->setting, "tuned on clean data and seed 0"});
   rows.insert(rows.end(), found.begin(), found.end());
 }
 
@@ -70,7 +76,7 @@ std::vector<TuningRow> tune(const Dataset& dataset, const std::vector<Method>& m
       std::vector<Setting> candidates;
       for (const double alpha : kAlphas)
         candidates.push_back({settings.of(dataset.name, source, Method::sc).setting.beta, alpha, 0, 0});
-      searches.push_back({source, method, candidates});
+      searches.push_back({source, method, candidates, true});
     }
   run_searches(dataset, searches, "alpha", runner, settings, rows);
 

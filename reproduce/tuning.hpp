@@ -12,13 +12,15 @@ struct TuningRow {
   Source source = Source::raw;
   Method method = Method::sc;
   Setting setting;
-  double acc = 0, nmi = 0;
+  double acc = 0, sd = 0, nmi = 0;  // sd: of ACC, over the runs of k-means
   bool chosen = false;
 };
 
 /// As in the paper, on the clean data and seed 0, by the mean ACC over the runs of k-means: beta for SC; at that beta,
 /// alpha for LSC-G and for LSC-H; at LSC-H's alpha, gamma and eta for CSC; the self-paced methods take CSC's. Once for
-/// the raw space, once for half:40. Only what `methods` and `sources` need is searched. The first of equals wins.
+/// the raw space, once for half:40. Only what `methods` and `sources` need is searched. ACC rises slowly with alpha up
+/// to the end of the grid, by less than its spread: of those within one standard deviation of the best the smallest
+/// alpha is taken, elsewhere the best, the first of equals.
 std::vector<TuningRow> tune(const Dataset& dataset, const std::vector<Method>& methods,
                             const std::vector<Source>& sources, Runner& runner, Settings& settings);
 

@@ -11,6 +11,7 @@
 #include "reproduce/figures.hpp"
 #include "reproduce/paper.hpp"
 #include "reproduce/targets.hpp"
+#include "reproduce/tuning.hpp"
 #include "reproduce/workers.hpp"
 
 namespace pacewise::reproduce {
@@ -193,6 +194,33 @@ TEST_F(Cells, ComeBackBitForBit) {
   Cell other = one;
   other.setting.alpha = 8;
   EXPECT_EQ(again.find(other), nullptr);
+}
+
+// The best beta; of the alphas within one standard deviation (.04) of the best (.8) the smallest; the best gamma and
+// eta.
+TEST_F(Cells, TuningTakesTheSmallestAlphaThatWillDo) {
+  CellsFile file(path());
+  const auto add = [&](Method method, const Setting& setting, double acc) {
+    file.add(cell_of(data, 0, 0, method, Source::half, setting, kFull), result_with(acc));
+  };
+  for (const double beta : {0.005, 0.01, 0.02, 0.04, 0.08}) add(Method::sc, {beta, 0, 0, 0}, beta == 0.04 ? 0.6 : 0.59);
+  double acc = 0.705;
+  for (const double alpha : {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) {
+    add(Method::lsc_h, {0.04, alpha, 0, 0}, acc);  // .705, .725, .745, .765 ..
+    acc = std::min(acc + 0.02, 0.8);
+  }
+  add(Method::lsc_h, {0.04, 64, 0, 0}, 0.79);
+  for (const double gamma : {0.01, 0.1, 1.0})
+    for (const double eta : {1.0, 10.0, 50.0})
+      add(Method::csc, {0.04, 4, gamma, eta}, gamma == 0.1 && eta == 50 ? 0.81 : 0.8);
+  const std::atomic<bool> cancel = false;
+  Runner runner(file, kFull, 1, &cancel, {});
+  Settings settings;
+  const std::vector<TuningRow> rows = tune(data, {Method::csc}, {Source::half}, runner, settings);
+  EXPECT_EQ(runner.computed(), 0);
+  EXPECT_EQ(rows.size(), 5U + 5 + 8 + 9);  // SC is judged for both sources
+  EXPECT_EQ(settings.of("coil20", Source::half, Method::lsc_h).setting, (Setting{0.04, 4, 0, 0}));
+  EXPECT_EQ(settings.of("coil20", Source::half, Method::csc).setting, (Setting{0.04, 4, 0.1, 50}));
 }
 
 TEST_F(Cells, BelongToOneRunAtATime) {
