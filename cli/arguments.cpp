@@ -209,7 +209,7 @@ void define_graph(Program& program) {
   c.file("--incidence", a->incidence, "Write the incidence matrix, hyperedges x samples", "H.mtx");
   c.value("--graph", w->kind, "knn|hypergraph", "Kind");
   c.value("--k", a->options.k, "K", "Neighbours of each sample, 1 <= k < n");
-  c.value("--graph-space", w->space, "raw|pca:D|half:D|white:D|FILE", "Where neighbours are looked for");
+  c.value("--graph-space", w->space, "raw|pca:D|half:D|white:D|robust:D|FILE", "Where neighbours are looked for");
   c.value("--edge-weight", w->weight, "binary|heat|cosine|probabilistic", "Weights of the edges");
   c.value("--heat-width", a->options.heat_width, "W", "Of the heat kernel; 0: the mean squared distance")
       ->check(kNonNegative);

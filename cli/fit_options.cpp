@@ -30,7 +30,8 @@ void set_parameter(Options& o, const char* option, Set&& set) {
 }
 
 bool is_space(const std::string& text) {
-  return text == "raw" || text.starts_with("pca:") || text.starts_with("half:") || text.starts_with("white:");
+  return text == "raw" || text.starts_with("pca:") || text.starts_with("half:") || text.starts_with("white:") ||
+         text.starts_with("robust:");
 }
 
 }  // namespace
@@ -127,7 +128,7 @@ void FitOptions::add_graph(CLI::App& app) {
   space_option_ =
       app.add_option("--graph-space", space_, "Where neighbours are looked for: raw data, principal components, a file")
           ->group(group_)
-          ->type_name("raw|pca:D|half:D|white:D|FILE")
+          ->type_name("raw|pca:D|half:D|white:D|robust:D|FILE")
           ->default_str(space_);
   PACEWISE_WORD("--edge-weight", graph.weight, cli::name_of, parse_edge_weight, "binary|heat|cosine|probabilistic",
                 "Weights of the edges");

@@ -1,14 +1,16 @@
 #include "reproduce/tuning.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace pacewise::reproduce {
 namespace {
 
 constexpr std::array kBetas = {0.005, 0.01, 0.02, 0.04, 0.08};
 constexpr std::array kAlphas = {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0};
-constexpr std::array kGammas = {0.01, 0.1, 1.0};
-constexpr std::array kEtas = {1.0, 10.0, 50.0};
+constexpr double kStrongAlpha = 16;  // which the consistency term often wants, though the manifold term alone does not
+constexpr std::array kGammas = {0.1, 1.0};
+constexpr std::array kEtas = {10.0, 50.0};
 
 struct Search {
   Source source;
@@ -85,8 +87,9 @@ std::vector<TuningRow> tune(const Dataset& dataset, const std::vector<Method>& m
     if (!csc) break;
     std::vector<Setting> candidates;
     const Setting base = settings.of(dataset.name, source, Method::lsc_h).setting;
-    for (const double gamma : kGammas)
-      for (const double eta : kEtas) candidates.push_back({base.beta, base.alpha, gamma, eta});
+    for (const double alpha : std::set{base.alpha, kStrongAlpha})
+      for (const double gamma : kGammas)
+        for (const double eta : kEtas) candidates.push_back({base.beta, alpha, gamma, eta});
     searches.push_back({source, Method::csc, candidates});
   }
   run_searches(dataset, searches, "gamma and eta", runner, settings, rows);

@@ -71,9 +71,11 @@ void expect_same_up_to_sign(const Dense& a, const Dense& b, double tolerance) {
 }
 
 constexpr Space::Kind kKinds[] = {Space::Kind::pca, Space::Kind::half, Space::Kind::white};
+constexpr Space::Kind kAllKinds[] = {Space::Kind::pca, Space::Kind::half, Space::Kind::white, Space::Kind::robust};
 
 TEST(Space, ParseAndPrint) {
-  for (const char* text : {"raw", "pca:1", "half:40", "white:512"}) EXPECT_EQ(to_string(parse_space(text)), text);
+  for (const char* text : {"raw", "pca:1", "half:40", "white:512", "robust:7"})
+    EXPECT_EQ(to_string(parse_space(text)), text);
   for (const char* text : {"", "RAW", "raw:3", "pca", "pca:", "pca:0", "half:-1", "white:4x", "white:4.0", "pca: 4",
                            "pca:99999999999999999999", "umap:2"}) {
     try {
@@ -110,12 +112,14 @@ TEST(Space, SameSeedSameBitsOnAnyNumberOfThreads) {
   for (const bool holes : {false, true}) {
     if (holes) X(3, 5) = X(100, 650) = std::nan("");
     Control control;
-    control.threads = 1;
-    const Coordinates one = project<double>(X, {Space::Kind::half, 12}, 42, control);
-    EXPECT_EQ(one.imputed, holes);
-    for (const int count : {2, 3, 7}) {
-      control.threads = count;
-      EXPECT_EQ(one.points, project<double>(X, {Space::Kind::half, 12}, 42, control).points);
+    for (const Space::Kind kind : {Space::Kind::half, Space::Kind::robust}) {
+      control.threads = 1;
+      const Coordinates one = project<double>(X, {kind, 12}, 42, control);
+      EXPECT_EQ(one.imputed, holes);
+      for (const int count : {2, 3, 7}) {
+        control.threads = count;
+        EXPECT_EQ(one.points, project<double>(X, {kind, 12}, 42, control).points);
+      }
     }
   }
 }
@@ -123,14 +127,16 @@ TEST(Space, SameSeedSameBitsOnAnyNumberOfThreads) {
 TEST(Space, EqualSamplesHaveEqualPoints) {
   Dense X = decaying(40, 300, 0.9, 4);
   for (const Index j : {17, 64, 255, 256, 299}) X.col(j) = X.col(3);
-  const Matrix<double> points = project<double>(ours<double>(X), {Space::Kind::white, 9}, 0, {}).points;
-  for (const Index j : {17, 64, 255, 256, 299})
-    for (Index d = 0; d < points.rows(); ++d) EXPECT_EQ(points(d, j), points(d, 3));
+  for (const Space::Kind kind : {Space::Kind::white, Space::Kind::robust}) {
+    const Matrix<double> points = project<double>(ours<double>(X), {kind, 9}, 0, {}).points;
+    for (const Index j : {17, 64, 255, 256, 299})
+      for (Index d = 0; d < points.rows(); ++d) EXPECT_EQ(points(d, j), points(d, 3));
+  }
 }
 
 TEST(Space, DimensionsAreCutToTheRank) {
   const Dense X = gaussian(50, 3, 5) * gaussian(3, 40, 6);  // rank 3, and centring keeps it
-  for (const Space::Kind kind : kKinds) {
+  for (const Space::Kind kind : kAllKinds) {
     const Matrix<double> points = project<double>(ours<double>(X), {kind, 20}, 0, {}).points;
     EXPECT_EQ(points.rows(), 3);
     EXPECT_EQ(project<float>(ours<float>(X), {kind, 20}, 0, {}).points.rows(), 3);
@@ -140,7 +146,7 @@ TEST(Space, DimensionsAreCutToTheRank) {
 }
 
 TEST(Space, NoVarianceGivesZerosNotNaN) {
-  for (const Space::Kind kind : kKinds) {
+  for (const Space::Kind kind : kAllKinds) {
     const Coordinates flat = project<double>(Matrix<double>(9, 31, 0.1), {kind, 4}, 0, {});
     EXPECT_EQ(flat.points, Matrix<double>(1, 31));
     EXPECT_EQ(project<float>(Matrix<float>(9, 1, 0.1f), {kind, 4}, 0, {}).points, Matrix<double>(1, 1));
@@ -185,12 +191,82 @@ TEST(Space, HolesInLowRankDataAreFilledIn) {
             0.2 * (crude.transpose() * crude - target).norm());
 }
 
+double median(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  return x[x.size() / 2];
+}
+
+/// robust:D the slow way: a full SVD in every round, everything in memory
+Dense slow_robust(const Dense& X, Index D) {
+  const auto m = static_cast<double>(X.rows()), n = static_cast<double>(X.cols());
+  const Dense Y = X.colwise() - X.rowwise().mean();
+  Dense clipped = Y;
+  for (int round = 0; round < 5; ++round) {
+    const Svd svd(clipped, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const Index r = (D + 1) / 2;
+    const Dense L =
+        svd.matrixU().leftCols(r) * svd.singularValues().head(r).asDiagonal() * svd.matrixV().leftCols(r).transpose();
+    const Dense away = (Y - L).cwiseAbs();
+    const double usual = median({away.data(), away.data() + away.size()});
+    for (Index i = 0; i < X.rows(); ++i) {
+      std::vector<double> row;
+      for (Index j = 0; j < X.cols(); ++j) row.push_back(away(i, j));
+      const double reach = 3 * 1.4826 * std::max(usual, median(row));
+      for (Index j = 0; j < X.cols(); ++j)
+        clipped(i, j) = std::min(std::max(Y(i, j), L(i, j) - reach), L(i, j) + reach);
+    }
+  }
+  const Svd svd(clipped, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const auto s = svd.singularValues();
+  const double noise =
+      s.tail(s.size() - D).squaredNorm() / ((m - static_cast<double>(D)) * (n - static_cast<double>(D)));
+  Dense points = svd.matrixV().leftCols(D).transpose();
+  for (Index d = 0; d < D; ++d)
+    points.row(d) *= std::pow(std::max(0.0, s(d) * s(d) - noise * std::pow(std::sqrt(m) + std::sqrt(n), 2)), 0.25);
+  return points.colwise().normalized();
+}
+
+/// rank 6 and noise, a tenth of the entries anything at all
+Dense wild(const Dense& clean, double noise, double share) {
+  Random random(21);
+  Dense X = clean;
+  for (Index j = 0; j < X.cols(); ++j)
+    for (Index i = 0; i < X.rows(); ++i)
+      X(i, j) = random.uniform() < share ? 40 * (random.uniform() - 0.5) : X(i, j) + noise * random.normal();
+  return X;
+}
+
+TEST(Space, RobustIsWhatTheSlowWayGives) {
+  const Dense clean = gaussian(60, 6, 15) * gaussian(6, 90, 16);
+  for (const double share : {0.0, 0.1}) {
+    const Dense X = wild(clean, 0.5, share);
+    expect_same_up_to_sign(theirs(project<double>(ours<double>(X), {Space::Kind::robust, 12}, 0, {}).points),
+                           slow_robust(X, 12), 1e-9);
+  }
+}
+
+// The geometry of the clean data, as far as inner products tell it: wild entries and noise both cost half:D more.
+TEST(Space, RobustKeepsToTheCleanData) {
+  const Dense clean = gaussian(300, 6, 17) * gaussian(6, 400, 18);
+  const Dense exact = exact_space(exact_svd(clean), Space::Kind::half, 6), target = exact.transpose() * exact;
+  const auto off = [&](const Dense& X, Space::Kind kind) {
+    const Dense points = theirs(project<double>(ours<double>(X), {kind, 40}, 0, {}).points);
+    return (points.transpose() * points - target).norm() / target.norm();
+  };
+  EXPECT_LE(off(clean, Space::Kind::robust), 1e-6);
+  const Dense noisy = wild(clean, 2, 0), struck = wild(clean, 0, 0.1);
+  EXPECT_LE(off(noisy, Space::Kind::robust), 0.5 * off(noisy, Space::Kind::half));
+  EXPECT_LE(off(struck, Space::Kind::robust), 0.7 * off(struck, Space::Kind::half));
+}
+
 TEST(Space, ASampleWithoutEntriesHasNoPlace) {
   Matrix<double> X = ours<double>(gaussian(5, 20, 12));
   for (Index i = 0; i < 5; ++i) X(i, 4) = std::nan("");
-  const Matrix<double> points = project<double>(X, {Space::Kind::half, 3}, 0, {}).points;
-  for (Index j = 0; j < 20; ++j)
-    for (Index d = 0; d < points.rows(); ++d) EXPECT_EQ(std::isnan(points(d, j)), j == 4);
+  for (const Space::Kind kind : kAllKinds) {
+    const Matrix<double> points = project<double>(X, {kind, 3}, 0, {}).points;
+    for (Index j = 0; j < 20; ++j)
+      for (Index d = 0; d < points.rows(); ++d) EXPECT_EQ(std::isnan(points(d, j)), j == 4);
+  }
 }
 
 TEST(Space, HugeAndTinyData) {

@@ -18,56 +18,94 @@ constexpr Index kPartialSums = 16;   // sums over samples are formed in this man
 constexpr Index kOversampling = 20;  // the sketch has this many dimensions more than asked for
 constexpr Index kExactSize = 256;    // up to this many samples or features the sketch spans everything
 constexpr int kPasses = 10;          // subspace iterations at most
-constexpr int kFillRounds = 5;       // with missing entries: rounds of fitting and filling before the last fit,
+constexpr int kFillRounds = 5;       // rounds of fitting, and filling or clipping, before the last fit,
 constexpr int kFillPasses = 3;       // each of so many iterations, from where the last one stopped
 constexpr double kRitzTolerance = 1e-6;
 
-/// Y = scale (X - mean) block by block; what stands in the holes is kept apart, so that a copy of X is never made.
+/// Y = scale (X - mean) block by block. Once there is a model L = W p_j of it, what is missing is what the model says,
+/// and what is there is within reach of it: a copy of X is never made.
 template <class T>
 class CentredData {
  public:
-  CentredData(MatrixView<const T> X, const Observed& observed)
-      : X_(X), observed_(observed), scale_(observed.scale()), start_(to_size(X.cols + 1), 0) {
-    for (Index j = 0; j < X.cols; ++j)
-      start_[to_size(j + 1)] = start_[to_size(j)] + X.rows - observed.count[to_size(j)];
-    hole_.assign(to_size(start_.back()), 0.0);
-  }
+  CentredData(MatrixView<const T> X, const Observed& observed) : X_(X), observed_(observed), scale_(observed.scale()) {}
 
   Index features() const { return X_.rows; }
   Index samples() const { return X_.cols; }
   double scale() const { return scale_; }
 
   MatrixView<const double> load(Index first, Index count, Vector<double>& memory) const {
-    memory.resize(checked_size(X_.rows, kSamples));
+    memory.resize(checked_size(X_.rows, kSamples + 1));
     const MatrixView<double> Y(memory.data(), X_.rows, count);
+    double* says = memory.data() + X_.rows * kSamples;
     for (Index j = 0; j < count; ++j) {
       const T* x = X_.col(first + j);
-      Index hole = start_[to_size(first + j)];
-      for (Index i = 0; i < X_.rows; ++i)
-        Y(i, j) = std::isnan(x[i]) ? hole_[to_size(hole++)]
-                                   : static_cast<double>(x[i]) * scale_ - observed_.mean[to_size(i)] * scale_;
+      const bool whole = observed_.count[to_size(first + j)] == X_.rows;
+      if (!whole || !reach_.empty()) say(first + j, says);
+      for (Index i = 0; i < X_.rows; ++i) {
+        const double y = static_cast<double>(x[i]) * scale_ - observed_.mean[to_size(i)] * scale_;
+        if (!whole && std::isnan(x[i]))
+          Y(i, j) = says[i];
+        else
+          Y(i, j) = reach_.empty() ? y : std::clamp(y, says[i] - reach_[to_size(i)], says[i] + reach_[to_size(i)]);
+      }
     }
     return Y;
   }
 
-  /// y_ij = (W p_j)_i where x_ij is missing; `rows` is W', D x m
-  void fill(const Matrix<double>& rows, const Matrix<double>& points, const Control& control) {
-    parallel_blocks(block_count(X_.cols), control, [&](Index block, int) {
-      for (Index j = block * kBlock; j < block * kBlock + block_length(X_.cols, block); ++j) {
-        Index hole = start_[to_size(j)];
-        for (Index i = 0; i < X_.rows; ++i)
-          if (std::isnan(X_(i, j)))
-            hole_[to_size(hole++)] = std::inner_product(rows.col(i), rows.col(i) + rows.rows(), points.col(j), 0.0);
-      }
+  /// From now on the first `rank` directions of the model stand in for what is missing.
+  void stand_in(const LowRank& model, Index rank) {
+    rank_ = std::min(rank, model.directions.cols());
+    directions_ = model.directions;
+    points_ = model.points;
+  }
+
+  /// .. and bound the rest: 3 times the feature's standard deviation from the model, as its median absolute deviation
+  /// over samples drawn at even distances tells it, or that of all features where it is larger.
+  void clip(const Control& control) {
+    const Index m = X_.rows, most = std::clamp<Index>((Index{1} << 24) / std::max<Index>(m, 1), 32, 1024);
+    const Index drawn = std::min(X_.cols, most);
+    Matrix<double> deviation(drawn, m);
+    std::vector<Vector<double>> says(to_size(thread_count(control)), Vector<double>(to_size(m)));
+    parallel_blocks(drawn, control, [&](Index at, int worker) {
+      const Index j = at * X_.cols / drawn;
+      double* model = says[to_size(worker)].data();
+      say(j, model);
+      for (Index i = 0; i < m; ++i)
+        deviation(at, i) = std::abs((static_cast<double>(X_(i, j)) - observed_.mean[to_size(i)]) * scale_ - model[i]);
     });
+    constexpr double to_sd = 1.4826, reach = 3;
+    Vector<double> all(deviation.data(), deviation.data() + deviation.size());
+    const double usual = median(all.data(), all.data() + all.size());
+    reach_.resize(to_size(m));
+    for (Index i = 0; i < m; ++i)
+      reach_[to_size(i)] = reach * to_sd * std::max(usual, median(deviation.col(i), deviation.col(i) + drawn));
   }
 
  private:
+  /// out = W p_j; the same operations for every sample, so that equal samples stay equal
+  void say(Index j, double* out) const {
+    std::fill_n(out, X_.rows, 0.0);
+    for (Index d = 0; d < rank_; ++d) {
+      const double p = points_(d, j);
+      const double* w = directions_.col(d);
+      for (Index i = 0; i < X_.rows; ++i) out[i] += p * w[i];
+    }
+  }
+
+  /// of what is not NaN; reorders
+  static double median(double* first, double* last) {
+    last = std::remove_if(first, last, [](double x) { return std::isnan(x); });
+    if (first == last) return 0;
+    std::nth_element(first, first + (last - first) / 2, last);
+    return first[(last - first) / 2];
+  }
+
   MatrixView<const T> X_;
   const Observed& observed_;
   double scale_;
-  std::vector<Index> start_;  // holes of sample j: [start_[j], start_[j+1])
-  std::vector<double> hole_;
+  Index rank_ = 0;
+  Matrix<double> directions_, points_;
+  std::vector<double> reach_;  // of each feature; empty: no bounds
 };
 
 /// sum over blocks of samples of term(first, Y_block, out, worker), out m x l, in a fixed order
@@ -170,7 +208,7 @@ LowRank leading_directions(const CentredData<T>& data, Index dimensions, double 
     const Index kept = std::count_if(theta.begin(), theta.begin() + dimensions, [&](double t) { return t > cut; });
     Matrix<double> leading(l, kept);
     for (Index d = 0; d < kept; ++d) std::copy_n(E.col(l - 1 - d), l, leading.col(d));
-    LowRank model{Matrix<double>(m, kept), {}, std::vector<double>(to_size(kept))};
+    LowRank model{Matrix<double>(m, kept), {}, std::vector<double>(to_size(kept)), 0};
     gemm<double>(Op::plain, Op::plain, 1, Q, leading, 0, model.directions.view());
     if (!everything && pass < passes && !control.stop() &&
         worst_residual(raw, leading, model.directions, theta) > kRitzTolerance) {
@@ -191,40 +229,44 @@ Matrix<double> transposed(const Matrix<double>& a) {
   return out;
 }
 
-/// W'Y, `rows` is W'. Not by gemm: its rounding depends on where a column stands, and equal samples shall have equal
-/// points.
+/// points = W'Y and |Y|^2. Not by gemm: its rounding depends on where a column stands, and equal samples shall have
+/// equal points.
 template <class T>
-Matrix<double> coordinates(const CentredData<T>& data, const Matrix<double>& rows, const Control& control) {
+void add_coordinates(const CentredData<T>& data, LowRank& model, const Control& control) {
+  const Matrix<double> rows = transposed(model.directions);
   const Index D = rows.rows(), m = data.features();
-  Matrix<double> points(D, data.samples());
+  model.points.resize(D, data.samples());
+  model.points.fill(0);
+  std::vector<double> energy(to_size(data.samples()), 0.0);
   std::vector<Vector<double>> memory(to_size(thread_count(control)));
   parallel_blocks(block_count(data.samples(), kSamples), control, [&](Index block, int worker) {
     const Index first = block * kSamples;
     const MatrixView<const double> Y =
         data.load(first, block_length(data.samples(), block, kSamples), memory[to_size(worker)]);
     for (Index j = 0; j < Y.cols; ++j) {
-      double* p = points.col(first + j);
+      double* p = model.points.col(first + j);
       for (Index i = 0; i < m; ++i) {
         const double y = Y(i, j);
+        energy[to_size(first + j)] += y * y;
         const double* w = rows.col(i);
         for (Index d = 0; d < D; ++d) p[d] += w[d] * y;
       }
     }
   });
-  return points;
+  model.energy = std::accumulate(energy.begin(), energy.end(), 0.0);
 }
 
 }  // namespace
 
 template <class T>
-LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensions, std::uint64_t seed,
+LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensions, bool clipped, std::uint64_t seed,
                  const Control& control) {
   const SerialBlas serial;
   const Index m = X.rows, n = X.cols, smaller = std::min(m, n), D = std::min({dimensions, m, n - 1});
   CentredData<T> data(X, observed);
-  if (D < 1) return {Matrix<double>(m, 0), Matrix<double>(0, n), {}};
+  if (D < 1) return {Matrix<double>(m, 0), Matrix<double>(0, n), {}, 0};
   const Index l = smaller <= kExactSize ? smaller : std::min(smaller, D + kOversampling);
-  const int rounds = observed.missing > 0 ? kFillRounds : 0;
+  const int rounds = clipped || observed.missing > 0 ? kFillRounds : 0;
   const double most_passes = 1 + rounds * kFillPasses + kPasses;  // the sketch is one
   Matrix<double> Q(m, l);
   if (l == m) {
@@ -240,14 +282,15 @@ LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensio
     const int before = 1 + (rounds - left) * kFillPasses, passes = left > 0 ? kFillPasses : kPasses;
     const PartOf round(control, before / most_passes, (before + passes) / most_passes);
     LowRank model = leading_directions(data, D, smallest, passes, Q, round.control());
-    const Matrix<double> rows = transposed(model.directions);
-    model.points = coordinates(data, rows, control);
+    add_coordinates(data, model, control);
     if (left == 0 || control.stop()) return model;
-    data.fill(rows, model.points, control);
+    data.stand_in(model, clipped ? (D + 1) / 2 : D);
+    if (clipped) data.clip(control);
   }
 }
 
-template LowRank low_rank<float>(MatrixView<const float>, const Observed&, Index, std::uint64_t, const Control&);
-template LowRank low_rank<double>(MatrixView<const double>, const Observed&, Index, std::uint64_t, const Control&);
+template LowRank low_rank<float>(MatrixView<const float>, const Observed&, Index, bool, std::uint64_t, const Control&);
+template LowRank low_rank<double>(MatrixView<const double>, const Observed&, Index, bool, std::uint64_t,
+                                  const Control&);
 
 }  // namespace pacewise

@@ -10,7 +10,7 @@
 namespace pacewise {
 namespace {
 
-constexpr const char* kRule = "must be raw, pca:D, half:D or white:D with a whole number D >= 1";
+constexpr const char* kRule = "must be raw, pca:D, half:D, white:D or robust:D with a whole number D >= 1";
 
 double norm(const double* x, Index size) {
   double sum = 0;
@@ -28,19 +28,32 @@ double observed_norm(const T* x, Index size, double scale) {
   return std::sqrt(sum);
 }
 
-/// pca: p; half: p_d / sqrt(s_d), white: p_d / s_d, both to unit norm. What is at the mean to rounding stays at zero.
-void place(Space::Kind kind, const std::vector<double>& values, double rounding, double scale, const double* p,
-           double* out) {
-  const Index D = static_cast<Index>(values.size());
-  if (kind == Space::Kind::pca) {
-    for (Index d = 0; d < D; ++d) out[d] = p[d] / scale;
-    return;
-  }
-  if (norm(p, D) <= rounding) return;
-  for (Index d = 0; d < D; ++d)
-    out[d] = p[d] / (kind == Space::Kind::half ? std::sqrt(values[to_size(d)]) : values[to_size(d)]);
+/// What p = W'y is multiplied with, direction by direction: pca 1, half 1 / sqrt(s), white 1 / s, and for robust
+/// sqrt(t) / s, t^2 = s^2 - e (sqrt(m) + sqrt(n))^2; where noise leaves fewer than three directions, as half.
+std::vector<double> weights_of(Space::Kind kind, const LowRank& model, double scale) {
+  const std::vector<double>& s = model.values;
+  const auto D = static_cast<double>(s.size()), m = static_cast<double>(model.directions.rows()),
+             n = static_cast<double>(model.points.cols());
+  std::vector<double> out;
+  for (const double value : s)
+    out.push_back(kind == Space::Kind::pca ? 1 / scale : kind == Space::Kind::white ? 1 / value : 1 / std::sqrt(value));
+  if (kind != Space::Kind::robust || m <= D || n <= D) return out;
+  double rest = model.energy;
+  for (const double value : s) rest -= value * value;
+  const double edge = std::max(rest, 0.0) / ((m - D) * (n - D)) * std::pow(std::sqrt(m) + std::sqrt(n), 2);
+  if (std::count_if(s.begin(), s.end(), [&](double value) { return value * value > edge; }) < 3) return out;
+  for (std::size_t d = 0; d < s.size(); ++d) out[d] = std::pow(std::max(s[d] * s[d] - edge, 0.0), 0.25) / s[d];
+  return out;
+}
+
+/// All but pca to unit norm. What is at the mean to rounding stays at zero.
+void place(Space::Kind kind, const std::vector<double>& weights, double rounding, const double* p, double* out) {
+  const Index D = static_cast<Index>(weights.size());
+  if (kind != Space::Kind::pca && norm(p, D) <= rounding) return;
+  for (Index d = 0; d < D; ++d) out[d] = p[d] * weights[to_size(d)];
+  if (kind == Space::Kind::pca) return;
   const double length = norm(out, D);
-  for (Index d = 0; d < D; ++d) out[d] /= length;
+  for (Index d = 0; d < D && length > 0; ++d) out[d] /= length;
 }
 
 }  // namespace
@@ -56,6 +69,8 @@ Space parse_space(const std::string& text) {
     space.kind = Space::Kind::half;
   else if (name == "white")
     space.kind = Space::Kind::white;
+  else if (name == "robust")
+    space.kind = Space::Kind::robust;
   else
     throw Error("graph space \"" + text + "\": " + kRule);
   const char* end = text.data() + text.size();
@@ -76,25 +91,31 @@ std::string to_string(const Space& space) {
       return "half:" + std::to_string(space.dimensions);
     case Space::Kind::white:
       return "white:" + std::to_string(space.dimensions);
+    case Space::Kind::robust:
+      return "robust:" + std::to_string(space.dimensions);
   }
   throw Error(std::string("graph space: ") + kRule);
 }
 
 template <class T>
 Coordinates project(MatrixView<const T> X, const Space& space, std::uint64_t seed, const Control& control) {
-  if (space.kind == Space::Kind::raw) throw Error("graph space raw: has no projection, must be pca, half or white");
+  if (space.kind == Space::Kind::raw)
+    throw Error("graph space raw: has no projection, must be pca, half, white or robust");
   if (space.dimensions < 1)
     throw Error("graph space dimensions = " + std::to_string(space.dimensions) + ": must be at least 1");
   if (X.empty())
     throw Error("X: " + std::to_string(X.cols) + " samples of " + std::to_string(X.rows) +
                 " features, must not be empty");
+  const bool robust = space.kind == Space::Kind::robust;
   const Observed observed = observe(X, control);
-  const LowRank model = low_rank(X, observed, space.dimensions, seed, control);
+  const Index most = robust ? std::max<Index>(1, std::min(X.rows, X.cols) / 2) : space.dimensions;
+  const LowRank model = low_rank(X, observed, std::min(space.dimensions, most), robust, seed, control);
   const Index D = model.points.rows(), m = X.rows;
   const double scale = observed.scale();
   std::vector<double> mean = observed.mean;
   for (double& value : mean) value *= scale;
   const double mean_norm = norm(mean.data(), m);
+  const std::vector<double> weights = weights_of(space.kind, model, scale);
   Coordinates out{Matrix<double>(std::max<Index>(D, 1), X.cols), observed.missing > 0};
   for (Index j = 0; j < X.cols; ++j) {
     if (observed.count[to_size(j)] == 0) {
@@ -103,7 +124,7 @@ Coordinates project(MatrixView<const T> X, const Space& space, std::uint64_t see
     }
     const double size = std::max(mean_norm, observed_norm(X.col(j), m, scale));
     const double rounding = 8 * static_cast<double>(std::numeric_limits<T>::epsilon()) * size;
-    place(space.kind, model.values, rounding, scale, model.points.col(j), out.points.col(j));
+    place(space.kind, weights, rounding, model.points.col(j), out.points.col(j));
   }
   return out;
 }

@@ -80,7 +80,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     preset : "robust" or "paper"
     graph : "none", "knn" or "hypergraph"
     n_neighbors, edge_weight : of the graph
-    graph_space : where neighbours are looked for: "raw", "pca:D", "half:D" or "white:D"
+    graph_space : where neighbours are looked for: "raw", "pca:D", "half:D", "white:D" or "robust:D"
     normalize : "unit" (each sample), "standard" (each feature) or "none"
     max_iter, tol : iterations at most; relative fall of the objective that counts as a stall
     step_tol : certificate asked of the steps at the end of the run

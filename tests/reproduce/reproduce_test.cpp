@@ -210,17 +210,18 @@ TEST_F(Cells, TuningTakesTheSmallestAlphaThatWillDo) {
     acc = std::min(acc + 0.02, 0.8);
   }
   add(Method::lsc_h, {0.04, 64, 0, 0}, 0.79);
-  for (const double gamma : {0.01, 0.1, 1.0})
-    for (const double eta : {1.0, 10.0, 50.0})
-      add(Method::csc, {0.04, 4, gamma, eta}, gamma == 0.1 && eta == 50 ? 0.81 : 0.8);
+  for (const double alpha : {4.0, 16.0})
+    for (const double gamma : {0.1, 1.0})
+      for (const double eta : {10.0, 50.0})
+        add(Method::csc, {0.04, alpha, gamma, eta}, alpha == 16 && gamma == 0.1 && eta == 50 ? 0.81 : 0.8);
   const std::atomic<bool> cancel = false;
   Runner runner(file, kFull, 1, &cancel, {});
   Settings settings;
   const std::vector<TuningRow> rows = tune(data, {Method::csc}, {Source::half}, runner, settings);
   EXPECT_EQ(runner.computed(), 0);
-  EXPECT_EQ(rows.size(), 5U + 5 + 8 + 9);  // SC is judged for both sources
+  EXPECT_EQ(rows.size(), 5U + 5 + 8 + 8);  // SC is judged for both sources
   EXPECT_EQ(settings.of("coil20", Source::half, Method::lsc_h).setting, (Setting{0.04, 4, 0, 0}));
-  EXPECT_EQ(settings.of("coil20", Source::half, Method::csc).setting, (Setting{0.04, 4, 0.1, 50}));
+  EXPECT_EQ(settings.of("coil20", Source::half, Method::csc).setting, (Setting{0.04, 16, 0.1, 50}));
 }
 
 TEST_F(Cells, BelongToOneRunAtATime) {
