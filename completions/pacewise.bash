@@ -12,14 +12,14 @@ _pacewise() {
     'fit --regularizer') COMPREPLY=($(compgen -W 'hard linear polynomial logarithmic mixture welsch' -- "$word")); return ;;
     'fit --pace') COMPREPLY=($(compgen -W 'geometric quantile' -- "$word")); return ;;
     'fit --graph') COMPREPLY=($(compgen -W 'none knn hypergraph' -- "$word")) ;;
-    'fit --graph-space') COMPREPLY=($(compgen -W 'raw pca:40 half:40 white:40' -- "$word")) ;;
+    'fit --graph-space') COMPREPLY=($(compgen -W 'raw pca:40 half:40 white:40 robust:40' -- "$word")) ;;
     'fit --edge-weight') COMPREPLY=($(compgen -W 'binary heat cosine probabilistic' -- "$word")); return ;;
     'fit --precision') COMPREPLY=($(compgen -W 'single double' -- "$word")); return ;;
     'fit --progress') COMPREPLY=($(compgen -W 'auto plain none' -- "$word")); return ;;
     'cluster --init') COMPREPLY=($(compgen -W 'random k-means++' -- "$word")); return ;;
     'cluster --normalize') COMPREPLY=($(compgen -W 'unit none' -- "$word")); return ;;
     'graph --graph') COMPREPLY=($(compgen -W 'knn hypergraph' -- "$word")); return ;;
-    'graph --graph-space') COMPREPLY=($(compgen -W 'raw pca:40 half:40 white:40' -- "$word")) ;;
+    'graph --graph-space') COMPREPLY=($(compgen -W 'raw pca:40 half:40 white:40 robust:40' -- "$word")) ;;
     'graph --edge-weight') COMPREPLY=($(compgen -W 'binary heat cosine probabilistic' -- "$word")); return ;;
     'graph --normalize') COMPREPLY=($(compgen -W 'unit none standard' -- "$word")); return ;;
     'demo --progress') COMPREPLY=($(compgen -W 'auto plain none' -- "$word")); return ;;

@@ -29,18 +29,21 @@ double observed_norm(const T* x, Index size, double scale) {
 }
 
 /// What p = W'y is multiplied with, direction by direction: pca 1, half 1 / sqrt(s), white 1 / s, and for robust
-/// sqrt(t) / s, t^2 = s^2 - e (sqrt(m) + sqrt(n))^2; where noise leaves fewer than three directions, as half.
+/// sqrt(t) / s, t^2 = s^2 - e (sqrt(m) + sqrt(n))^2. The noise is what is left beyond the first D directions, or beyond
+/// half of all; where those are too few to tell, or fewer than three directions stand out of it, as half.
 std::vector<double> weights_of(Space::Kind kind, const LowRank& model, double scale) {
+  constexpr Index few = 16;
   const std::vector<double>& s = model.values;
-  const auto D = static_cast<double>(s.size()), m = static_cast<double>(model.directions.rows()),
-             n = static_cast<double>(model.points.cols());
+  const Index m = model.directions.rows(), n = model.points.cols(), all = std::min(m, n);
+  const Index signal = std::min(static_cast<Index>(s.size()), all / 2);
   std::vector<double> out;
   for (const double value : s)
     out.push_back(kind == Space::Kind::pca ? 1 / scale : kind == Space::Kind::white ? 1 / value : 1 / std::sqrt(value));
-  if (kind != Space::Kind::robust || m <= D || n <= D) return out;
+  if (kind != Space::Kind::robust || all - signal < few) return out;
   double rest = model.energy;
-  for (const double value : s) rest -= value * value;
-  const double edge = std::max(rest, 0.0) / ((m - D) * (n - D)) * std::pow(std::sqrt(m) + std::sqrt(n), 2);
+  for (Index d = 0; d < signal; ++d) rest -= s[to_size(d)] * s[to_size(d)];
+  const double noise = std::max(rest, 0.0) / (static_cast<double>(m - signal) * static_cast<double>(n - signal));
+  const double edge = noise * std::pow(std::sqrt(static_cast<double>(m)) + std::sqrt(static_cast<double>(n)), 2);
   if (std::count_if(s.begin(), s.end(), [&](double value) { return value * value > edge; }) < 3) return out;
   for (std::size_t d = 0; d < s.size(); ++d) out[d] = std::pow(std::max(s[d] * s[d] - edge, 0.0), 0.25) / s[d];
   return out;
@@ -108,8 +111,7 @@ Coordinates project(MatrixView<const T> X, const Space& space, std::uint64_t see
                 " features, must not be empty");
   const bool robust = space.kind == Space::Kind::robust;
   const Observed observed = observe(X, control);
-  const Index most = robust ? std::max<Index>(1, std::min(X.rows, X.cols) / 2) : space.dimensions;
-  const LowRank model = low_rank(X, observed, std::min(space.dimensions, most), robust, seed, control);
+  const LowRank model = low_rank(X, observed, space.dimensions, robust, seed, control);
   const Index D = model.points.rows(), m = X.rows;
   const double scale = observed.scale();
   std::vector<double> mean = observed.mean;

@@ -12,7 +12,7 @@ namespace pacewise {
 /// up to sqrt(e) (sqrt(m) + sqrt(n)) (Marchenko and Pastur): robust has s^2 - e (sqrt(m) + sqrt(n))^2 in place of s^2.
 struct Space {
   enum class Kind : std::uint8_t { raw, pca, half, white, robust };
-  Kind kind = Kind::half;
+  Kind kind = Kind::robust;
   Index dimensions = 40;
   bool operator==(const Space&) const = default;
 };
@@ -25,10 +25,10 @@ struct Coordinates {
   bool imputed = false;   // entries were missing: filled by the low-rank model itself, from their features' means on
 };
 
-/// Coordinates of the samples in any but the raw space, by randomised SVD. D is cut to min(m, n - 1), for robust to
-/// half of min(m, n), and to the directions that stand out of rounding (one row of zeros where there are none). A
-/// sample at the mean has a zero vector. NaN in X is a missing entry; a sample without any observed entry has NaN
-/// coordinates: it is comparable to nothing. Same seed, same bits. Incomplete once control.stop().
+/// Coordinates of the samples in any but the raw space, by randomised SVD. D is cut to min(m, n - 1), and to the
+/// directions that stand out of rounding (one row of zeros where there are none). A sample at the mean has a zero
+/// vector. NaN in X is a missing entry; a sample without any observed entry has NaN coordinates: it is comparable to
+/// nothing. Same seed, same bits. Incomplete once control.stop().
 template <class T>
 Coordinates project(MatrixView<const T> X, const Space& space, std::uint64_t seed, const Control& control);
 

@@ -15,8 +15,8 @@ struct Options {
   std::optional<double> beta;  // >= 0; twice the lambda of scikit-learn, SPAMS and mlpack (no factor 1/2 in the model)
   double beta_ratio = 0.01;    // in [0, 1], used when beta is not given: beta = ratio * 2 max_j |w x_j|, the beta at
                                // which all codes are zero whatever the dictionary
-  double alpha = 2;            // >= 0, manifold term
-  double gamma = 0.1;          // >= 0, hypergraph consistency term
+  double alpha = 16;           // >= 0, manifold term
+  double gamma = 1;            // >= 0, hypergraph consistency term
   double eta = 10;             // > 0 when gamma > 0, ridge of the consistency map
   Regularizer regularizer = Linear{};
   ScheduleOptions schedule;  // level, pace, mu, select, final, polish, tol, max_iter

@@ -48,7 +48,7 @@ class Interruption(Case):
                 os.remove(self.folder / "cut.pw")
 
     def test_checkpoints_at_every_phase_resume_to_the_same_bits(self):
-        base = ("fit", "data.npy", "--atoms", "6", "--level", "element", "--tol", "1e-3", "--polish", "100")
+        base = ("fit", "data.npy", "--atoms", "6", "--level", "element", "--tol", "1e-4", "--polish", "100")
         self.call(*base, "-o", "whole.pw", "--codes", "whole.npy", "--quiet")
         for last in (1, 4, 7, 12, 20, 27):
             with self.subTest(last):

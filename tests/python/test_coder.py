@@ -50,7 +50,9 @@ def test_objective_recomputed_from_raw_data(X, level, normalize):
         gamma=o["gamma"], eta=o["eta"],
     )  # fmt: skip
     total = parts.pop("total")
-    assert total == pytest.approx(coder.objective_, rel=1e-4)
+    # weights_ are those of the final losses, which can only lower what the last iteration ended with
+    magnitude = sum(abs(part) for part in parts.values())
+    assert -1e-4 * magnitude <= total - coder.objective_ <= 1e-9 * magnitude
     assert parts["sparsity"] == pytest.approx(coder.objective_parts_["sparsity"], rel=1e-9)
     assert parts["manifold"] == pytest.approx(coder.objective_parts_["manifold"], rel=1e-9)
     residual = (data - coder.codes_ @ coder.components_) ** 2

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Chooses the defaults of the robust preset, and tries them on data they were not chosen on.
+
+    python reproduce/defaults.py search --data DIR   one factor at a time, on COIL20, CMU-PIE, MNIST,
+                                                     iris and made-up clusters
+    python reproduce/defaults.py check  --data DIR   the defaults as installed, on Fashion-MNIST, digits, wine and
+                                                     breast cancer, against k-means, scikit-learn and tuned LSC-H
+
+Finished fits are kept in docs/results/defaults.csv and not repeated; docs/defaults.md says what came out."""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["OMP_WAIT_POLICY"] = "passive"
+
+import argparse  # noqa: E402
+import csv  # noqa: E402
+import itertools  # noqa: E402
+import multiprocessing  # noqa: E402
+import time  # noqa: E402
+import warnings  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import numpy as np  # noqa: E402
+from sklearn import datasets as sklearn_data  # noqa: E402
+from sklearn.decomposition import DictionaryLearning  # noqa: E402
+
+import pacewise  # noqa: E402
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "defaults.csv"
+HEAD = ["part", "data", "corruption", "seed", "what", "acc", "nmi", "seconds"]
+ATOMS, RUNS = 64, 10
+CORRUPTIONS = ["clean", "noise", "salt", "block", "outliers", "missing"]
+CHOSEN_ON, HELD_OUT = ["coil20", "pie", "mnist", "iris", "blobs"], ["fashion", "digits", "wine", "cancer"]
+TUNED = [0.5, 2, 8, 32]  # alpha of LSC-H, chosen with the labels of the clean data
+
+# Where the search starts, and what it changes, one factor at a time. The penalties and the graph are judged without a
+# pace, which costs a fifth; the pace at the penalties chosen.
+BASE = dict(alpha=16, gamma=1, eta=10, beta_ratio=0.01, graph_space="robust:40", n_neighbors=3)
+FACTORS = dict(
+    alpha=[2, 8, 32, 64],
+    gamma=[0, 0.1, 0.3, 3],
+    eta=[3, 30, 100],
+    beta_ratio=[0.0025, 0.04],
+    graph_space=["raw", "half:40", "robust:20", "robust:60"],
+    n_neighbors=[2, 5, 8],
+)
+PACES = [
+    dict(level="element"),
+    dict(level="element", final=0.9, polish=0),
+    dict(level="sample"),
+    dict(level="sample", final=0.9, polish=0),
+    dict(level="feature"),
+    dict(level="element", pace="geometric"),
+]
+
+
+# ---- problems
+
+
+def smaller(X, side):
+    """Images of half the side: means of 2 x 2 pixels."""
+    return X.reshape(-1, side // 2, 2, side // 2, 2).mean((2, 4)).reshape(len(X), -1)
+
+
+def first_of_each(X, y, count):
+    keep = np.concatenate([np.flatnonzero(y == label)[:count] for label in np.unique(y)])
+    return X[keep], y[keep]
+
+
+def load(name):
+    """Samples as rows, labels, side of the images (0: none)."""
+    if name == "coil20":
+        d = pacewise.datasets.load("coil20")
+        return smaller(d.data, 32)[::4], d.target[::4], 16
+    if name == "pie":
+        d = pacewise.datasets.load("pie")
+        X, y = first_of_each(d.data, d.target, 21)
+        return smaller(X, 32)[: 20 * 21], y[: 20 * 21], 16
+    if name in ("mnist", "fashion"):
+        d = pacewise.datasets.load("mnist-test" if name == "mnist" else "fashion-mnist-test")
+        X, y = first_of_each(d.data, d.target, 40)
+        return smaller(X, 28), y, 14
+    if name == "digits":
+        d = sklearn_data.load_digits()
+        return d.data[:400], d.target[:400], 8
+    if name == "blobs":
+        X, y = sklearn_data.make_blobs([60, 50, 40, 30], 12, cluster_std=4, random_state=3)
+        return X, y, 0
+    d = {"iris": sklearn_data.load_iris, "wine": sklearn_data.load_wine, "cancer": sklearn_data.load_breast_cancer}[name]()
+    return (d.data - d.data.mean(0)) / d.data.std(0), d.target, 0
+
+
+def corrupt(X, side, how, seed):
+    """The data, and which samples still are what their label says."""
+    random = np.random.default_rng(100 + seed)
+    X, good = X.astype(float), np.ones(len(X), bool)
+    low, high = X.min(), X.max()
+    if how == "noise":
+        X = X + 0.6 * X.std() * random.normal(size=X.shape)
+    elif how == "salt":
+        strike = random.uniform(size=X.shape)
+        X = np.where(strike < 0.1, low, np.where(strike > 0.9, high, X))
+    elif how == "block":
+        for j in np.flatnonzero(random.uniform(size=len(X)) < 0.5):
+            a, b = random.integers(0, side - side // 2 + 1, 2)
+            X[j].reshape(side, side)[a : a + side // 2, b : b + side // 2] = random.choice([low, high])
+    elif how == "outliers":
+        bad = random.choice(len(X), len(X) // 10, replace=False)
+        X[bad], good[bad] = random.uniform(low, high, (len(bad), X.shape[1])), False
+    elif how == "missing":
+        X[random.uniform(size=X.shape) < 0.3] = np.nan
+    return X, good
+
+
+# ---- what is compared
+
+
+def filled(X):
+    X = np.where(np.isnan(X), np.nanmean(X, 0), X)
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def codes_of(what, X, seed):
+    if what == "k-means":
+        return filled(X)
+    if what == "scikit-learn":
+        model = DictionaryLearning(ATOMS, alpha=0.01, max_iter=30, fit_algorithm="cd", transform_algorithm="lasso_cd", random_state=seed)
+        return model.fit_transform(filled(X))
+    settings = dict(item.split("=") for item in what.split()[1:])
+    for name, text in settings.items():
+        if name not in ("level", "pace", "graph_space"):
+            settings[name] = int(text) if name in ("n_neighbors", "polish") else float(text)
+    return pacewise.SelfPacedSparseCoder(ATOMS, random_state=seed, n_threads=1, **settings).fit(X).codes_
+
+
+def named(settings):
+    return " ".join(["pacewise", *(f"{name}={value}" for name, value in settings.items())])
+
+
+def compute(task):
+    part, data, how, seed, what = task
+    warnings.simplefilter("ignore")
+    X, labels, side = load(data)
+    X, good = corrupt(X, side, how, seed)
+    began = time.perf_counter()
+    codes = codes_of(what, X, seed)
+    seconds = time.perf_counter() - began
+    runs = pacewise.kmeans(codes, len(np.unique(labels)), n_init=RUNS, unit_norm=True, random_state=seed, n_threads=1, return_all=True)
+    scores = [pacewise.clustering_scores(labels[good], np.asarray(run.labels)[good]) for run in runs]
+    acc, nmi = (np.mean([s[name] for s in scores]) for name in ("acc", "nmi"))
+    return [*task, f"{acc:.4f}", f"{nmi:.4f}", f"{seconds:.2f}"]
+
+
+class Results:
+    def __init__(self):
+        self.rows = {}
+        if RESULTS.exists():
+            for row in csv.reader(RESULTS.open()):
+                if row != HEAD:
+                    self.rows[(*row[:3], int(row[3]), row[4])] = row
+        else:
+            RESULTS.parent.mkdir(parents=True, exist_ok=True)
+            RESULTS.write_text(",".join(HEAD) + "\n")
+
+    def complete(self, tasks, threads):
+        missing = [t for t in dict.fromkeys(tasks) if t not in self.rows]
+        with multiprocessing.Pool(threads) as pool, RESULTS.open("a") as file:
+            for done, row in enumerate(pool.imap_unordered(compute, missing), 1):
+                self.rows[(*row[:3], int(row[3]), row[4])] = [str(x) for x in row]
+                print(*row, sep=",", file=file, flush=True)
+                print(f"\r{done} of {len(missing)}", end="", flush=True)
+        print()
+
+    def acc(self, *task):
+        return float(self.rows[task][5])
+
+
+def problems(names):
+    return [(data, how) for data, how in itertools.product(names, CORRUPTIONS) if how != "block" or load(data)[2] > 0]
+
+
+def table(head, rows):
+    width = max(len(r[0]) for r in rows) + 1
+    print(f"{'':{width}}" + " ".join(f"{h:>8}" for h in head))
+    for name, *values in rows:
+        print(f"{name:{width}}" + " ".join(f"{v:8.3f}" for v in values))
+
+
+def search(results, threads):
+    plain = [dict(level="none", **BASE)]
+    plain += [dict(level="none", **{**BASE, name: value}) for name, values in FACTORS.items() for value in values]
+    candidates = [named(c) for c in plain + [{**pace, **BASE} for pace in PACES]]
+    where = problems(CHOSEN_ON)
+    results.complete([("search", *p, 0, c) for p in where for c in candidates], threads)
+    base = candidates[0].split()
+    rows = []
+    for c in candidates:
+        name = " ".join(item for item in c.split() if item not in base) or "base (no pace)"
+        by_how = [np.mean([results.acc("search", d, h, 0, c) for d, h in where if h == how]) for how in CORRUPTIONS]
+        rows.append([name, np.mean([results.acc("search", *p, 0, c) for p in where]), *by_how])
+    print("\nMean ACC over the data sets. Base:", candidates[0].removeprefix("pacewise "), "\n")
+    table(["mean", *CORRUPTIONS], rows)
+
+
+def check(results, threads, seeds):
+    lsc = [named(dict(level="none", gamma=0, alpha=alpha, graph_space="half:40")) for alpha in TUNED]
+    where = problems(HELD_OUT)
+    tasks = [("check", data, "clean", 0, what) for data in HELD_OUT for what in lsc]
+    results.complete(tasks, threads)
+    tuned = {data: max(lsc, key=lambda what, data=data: results.acc("check", data, "clean", 0, what)) for data in HELD_OUT}
+    methods = {"k-means": lambda _: "k-means", "scikit-learn": lambda _: "scikit-learn", "LSC-H tuned": tuned.get, "defaults": lambda _: "pacewise"}
+    results.complete([("check", data, how, seed, what(data)) for data, how in where for seed in seeds for what in methods.values()], threads)
+    mean = {(p, name): np.mean([results.acc("check", *p, s, what(p[0])) for s in seeds]) for p in where for name, what in methods.items()}
+    print(f"\nACC, mean of seeds {seeds[0]} to {seeds[-1]}; alpha of LSC-H:", {d: tuned[d].split()[3] for d in HELD_OUT}, "\n")
+    table(methods, [[f"{data}, {how}", *(mean[(data, how), name] for name in methods)] for data, how in where])
+    for other in list(methods)[:3]:
+        worse = [", ".join(p) for p in where if mean[p, "defaults"] < mean[p, other] - 0.005]
+        gain = np.mean([mean[p, "defaults"] - mean[p, other] for p in where])
+        print(f"defaults - {other}: {gain:+.3f} on average; more than .005 below it in {len(worse)} of {len(where)}: {'; '.join(worse) or 'none'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["search", "check"])
+    parser.add_argument("--data", help="folder with COIL20, CMU-PIE and MNIST")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--seeds", type=int, default=3)
+    arguments = parser.parse_args()
+    if arguments.data:
+        os.environ["PACEWISE_DATA"] = arguments.data
+    if arguments.part == "search":
+        search(Results(), arguments.threads)
+    else:
+        check(Results(), arguments.threads, range(1, 1 + arguments.seeds))
+
+
+if __name__ == "__main__":
+    main()

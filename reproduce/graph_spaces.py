@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Share of the 3 nearest neighbours that carry the same label, in spaces that were tried for the graph (docs/defaults.md).
+
+    python reproduce/graph_spaces.py --data DIR
+
+Plain NumPy: the spaces that were kept are in the library, the others only here."""
+
+import argparse
+import os
+
+import numpy as np
+
+import pacewise
+
+DIMENSIONS, NEAREST = 40, 3
+
+
+def unit(X):
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def first_of_each(d, count):
+    keep = np.concatenate([np.flatnonzero(d.target == label)[:count] for label in np.unique(d.target)])
+    return d.data[keep], d.target[keep]
+
+
+def corrupted(X, how):
+    random = np.random.default_rng(0)
+    if how == "rho 1":
+        return unit(X + X.std() * random.normal(size=X.shape))
+    strike = random.uniform(size=X.shape)
+    return unit(np.where(strike < 0.1, X.min(), np.where(strike > 0.9, X.max(), X))) if how == "salt" else unit(X)
+
+
+def nearest(P, k):
+    G = P @ P.T
+    squares = np.diag(G)
+    D = squares[:, None] + squares - 2 * G
+    np.fill_diagonal(D, np.inf)
+    return np.argsort(D, axis=1, kind="stable")[:, :k], D
+
+
+def spectrum(Y):
+    values, W = np.linalg.eigh(Y.T @ Y)
+    s = np.sqrt(np.maximum(values[::-1], 0))
+    return Y @ W[:, ::-1] / np.maximum(s, 1e-12), s  # U, s
+
+
+def half(Y):
+    U, s = spectrum(Y)
+    return unit(U[:, :DIMENSIONS] * np.sqrt(s[:DIMENSIONS]))
+
+
+def without_noise(Y):
+    (n, m), (U, s), D = Y.shape, spectrum(Y), DIMENSIONS
+    edge = (s[D:] ** 2).sum() / ((n - D) * (m - D)) * (np.sqrt(n) + np.sqrt(m)) ** 2
+    return unit(U[:, :D] * np.maximum(s[:D] ** 2 - edge, 0) ** 0.25)
+
+
+def clipped(Y):
+    out = Y
+    for _ in range(5):
+        _, W = np.linalg.eigh(out.T @ out)
+        L = out @ W[:, -DIMENSIONS // 2 :] @ W[:, -DIMENSIONS // 2 :].T
+        away = np.abs(Y - L)
+        reach = 3 * 1.4826 * np.maximum(np.median(away, 0), np.median(away))
+        out = L + np.clip(Y - L, -reach, reach)
+    return out
+
+
+def averaged(P, k=4):
+    I, D = nearest(P, k)
+    near = np.take_along_axis(D, I, 1)
+    w = np.exp(-near / near.mean())
+    return unit(P + (P[I] * w[:, :, None]).sum(1) / w.sum(1)[:, None])
+
+
+def by_shared(P, k=5):
+    I, D = nearest(P, k)
+    A = np.eye(len(P), dtype=np.float32)
+    np.put_along_axis(A, I, 1, 1)
+    S = A @ A.T + 1e-3 * np.exp(-D / np.median(np.take_along_axis(D, I, 1)[:, -1]))
+    np.fill_diagonal(S, -1)
+    return np.argsort(-S, axis=1, kind="stable")[:, :NEAREST]
+
+
+def standing_out(Y):
+    (n, m), (U, s) = Y.shape, spectrum(Y)
+    b = min(n, m) / max(n, m)
+    D = max(3, int((s > (0.56 * b**3 - 0.95 * b**2 + 1.82 * b + 1.43) * np.median(s)).sum()))
+    return unit(U[:, :D] * np.sqrt(s[:D]))
+
+
+SPACES = {
+    "raw": lambda Y: nearest(Y, NEAREST)[0],
+    "half:40": lambda Y: nearest(half(Y), NEAREST)[0],
+    "+ noise off the spectrum": lambda Y: nearest(without_noise(Y), NEAREST)[0],
+    "+ clipped = robust:40": lambda Y: nearest(without_noise(clipped(Y)), NEAREST)[0],
+    "+ averaged with 4 nearest": lambda Y: nearest(averaged(without_noise(clipped(Y))), NEAREST)[0],
+    "half:40, shared neighbours": lambda Y: by_shared(half(Y)),
+    "half, dimension by spectrum": lambda Y: nearest(standing_out(Y), NEAREST)[0],
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="folder with COIL20, CMU-PIE and MNIST")
+    os.environ["PACEWISE_DATA"] = parser.parse_args().data
+    data = {"coil20": 72, "pie": 21, "mnist-test": 200}
+    problems = [(name, count, how) for how in ("clean", "rho 1", "salt") for name, count in data.items()]
+    print(f"{'':30}" + " ".join(f"{name[:6]:>6}" for name, _, _ in problems) + "\n" + f"{'':30}" + " ".join(f"{how:>6}" for _, _, how in problems))
+    shares = {space: [] for space in SPACES}
+    for name, count, how in problems:
+        X, y = first_of_each(pacewise.datasets.load(name), count)
+        Z = corrupted(X, how)
+        for space, find in SPACES.items():
+            shares[space].append((y[find(Z - Z.mean(0))] == y[:, None]).mean())
+    for space, values in shares.items():
+        print(f"{space:30}" + " ".join(f"{v:6.3f}" for v in values), flush=True)
+
+
+if __name__ == "__main__":
+    main()
