@@ -29,11 +29,6 @@ void set_parameter(Options& o, const char* option, Set&& set) {
   set(*type);
 }
 
-bool is_space(const std::string& text) {
-  return text == "raw" || text.starts_with("pca:") || text.starts_with("half:") || text.starts_with("white:") ||
-         text.starts_with("robust:");
-}
-
 }  // namespace
 
 template <class V>
@@ -161,7 +156,7 @@ void FitOptions::collect(FitArguments& arguments) const {
       }
     }
     if (space_option_->count() > 0) {
-      if (is_space(space_)) {
+      if (names_space(space_)) {
         o.graph.space = parse_space(space_);
         arguments.given.emplace_back("--graph-space");
       } else {

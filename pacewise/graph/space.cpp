@@ -1,8 +1,10 @@
 #include "pacewise/graph/space.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
 #include "pacewise/algebra/index.hpp"
 #include "pacewise/graph/low_rank.hpp"
@@ -10,6 +12,7 @@
 namespace pacewise {
 namespace {
 
+constexpr std::array<std::string_view, 5> kNames = {"raw", "pca", "half", "white", "robust"};  // as in Kind
 constexpr const char* kRule = "must be raw, pca:D, half:D, white:D or robust:D with a whole number D >= 1";
 
 double norm(const double* x, Index size) {
@@ -61,43 +64,27 @@ void place(Space::Kind kind, const std::vector<double>& weights, double rounding
 
 }  // namespace
 
+bool names_space(const std::string& text) {
+  return std::find(kNames.begin(), kNames.end(), text.substr(0, text.find(':'))) != kNames.end();
+}
+
 Space parse_space(const std::string& text) {
-  if (text == "raw") return {Space::Kind::raw, 0};
+  if (text == kNames.front()) return {Space::Kind::raw, 0};
   const std::size_t colon = text.find(':');
-  const std::string name = text.substr(0, colon);
+  const auto name = std::find(kNames.begin() + 1, kNames.end(), text.substr(0, colon));
   Space space;
-  if (name == "pca")
-    space.kind = Space::Kind::pca;
-  else if (name == "half")
-    space.kind = Space::Kind::half;
-  else if (name == "white")
-    space.kind = Space::Kind::white;
-  else if (name == "robust")
-    space.kind = Space::Kind::robust;
-  else
-    throw Error("graph space \"" + text + "\": " + kRule);
   const char* end = text.data() + text.size();
   const char* number = colon == std::string::npos ? end : text.data() + colon + 1;
   const auto [stop, failure] = std::from_chars(number, end, space.dimensions);
-  if (failure != std::errc() || stop != end || space.dimensions < 1)
+  if (name == kNames.end() || failure != std::errc() || stop != end || space.dimensions < 1)
     throw Error("graph space \"" + text + "\": " + kRule);
+  space.kind = static_cast<Space::Kind>(name - kNames.begin());
   return space;
 }
 
 std::string to_string(const Space& space) {
-  switch (space.kind) {
-    case Space::Kind::raw:
-      return "raw";
-    case Space::Kind::pca:
-      return "pca:" + std::to_string(space.dimensions);
-    case Space::Kind::half:
-      return "half:" + std::to_string(space.dimensions);
-    case Space::Kind::white:
-      return "white:" + std::to_string(space.dimensions);
-    case Space::Kind::robust:
-      return "robust:" + std::to_string(space.dimensions);
-  }
-  throw Error(std::string("graph space: ") + kRule);
+  const std::string name(kNames[static_cast<std::size_t>(space.kind)]);
+  return space.kind == Space::Kind::raw ? name : name + ":" + std::to_string(space.dimensions);
 }
 
 template <class T>

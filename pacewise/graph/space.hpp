@@ -17,6 +17,7 @@ struct Space {
   bool operator==(const Space&) const = default;
 };
 
+bool names_space(const std::string& text);   // begins with the name of one, right or wrong after that
 Space parse_space(const std::string& text);  // "raw", "pca:40", ...; an Error names the rule
 std::string to_string(const Space& space);
 

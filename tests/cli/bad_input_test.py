@@ -94,6 +94,7 @@ CALLS = [
     ("power 1", {}, (*FIT, "--regularizer", "polynomial", "--power", "1"), 2, r"power = 1"),
     ("k 0", {}, (*FIT, "--k", "0"), 2, r"k = 0"),
     ("graph space", {}, (*FIT, "--graph-space", "pca:x"), 2, r"pca:x"),
+    ("graph space without its dimension", {}, (*FIT, "--graph-space", "robust"), 2, r"\"robust\": must be raw, pca:D"),
     ("edge weight", {}, (*FIT, "--edge-weight", "thick"), 2, r"edge-weight = thick"),
     ("normalize", {}, (*FIT, "--normalize", "max"), 2, r"normalize = max"),
     ("precision", {}, (*FIT, "--precision", "half"), 2, r"precision = half"),
