@@ -62,7 +62,6 @@ reproduce::Plan plan_of(const ReproduceArguments& a) {
   if (a.quick && a.graphs.empty()) plan.sources = {reproduce::Source::half};
   plan.quick = a.quick;
   plan.tuned = !a.quick && !a.no_tune;
-  plan.budget = a.quick ? reproduce::kQuick : reproduce::kFull;
   for (int seed = 1; seed <= a.seeds.value_or(a.quick ? 1 : 5); ++seed) plan.seeds.push_back(seed);
   return plan;
 }
@@ -135,7 +134,7 @@ int run_reproduce(const ReproduceArguments& a) {
   reproduce::Watch watch;
   watch.begin = [&](const std::string& doing) { console.stage(doing); };
   watch.progress = [&](const std::string& doing, double share) { console.fraction(doing, share); };
-  reproduce::Runner runner(cells, plan.budget, a.threads, &interrupted(), watch);
+  reproduce::Runner runner(cells, a.threads, &interrupted(), watch);
   try {
     for (const std::string& name : plan.datasets) run_dataset(a, name, findings, runner);
   } catch (const reproduce::Stopped& e) {

@@ -43,9 +43,8 @@ void score(const Dataset& dataset, MatrixView<const double> points, int seed, co
 
 }  // namespace
 
-Cell cell_of(const Dataset& dataset, double rho, int seed, Method method, Source source, const Setting& setting,
-             const Budget& budget) {
-  Cell cell{dataset.name, dataset.fingerprint, rho, seed, method, source, setting, budget.iterations()};
+Cell cell_of(const Dataset& dataset, double rho, int seed, Method method, Source source, const Setting& setting) {
+  Cell cell{dataset.name, dataset.fingerprint, rho, seed, method, source, setting, kBudget.iterations()};
   if (!has_graph(method)) cell.source = Source::none;
   if (rho == 0 && source == Source::clean && has_graph(method)) cell.source = Source::raw;
   if (method == Method::os) {
@@ -60,7 +59,7 @@ Graph clean_graph(const Dataset& dataset, const Options& options, const Control&
   return build_graph<double>(clean.values.view(), options.graph, control);
 }
 
-CellResult run_cell(const Dataset& dataset, const Cell& cell, const Budget& budget, const std::atomic<bool>* cancel) {
+CellResult run_cell(const Dataset& dataset, const Cell& cell, const std::atomic<bool>* cancel) {
   const auto began = std::chrono::steady_clock::now();
   const Control control = one_thread(cancel);
   const Matrix<double> values = noisy(dataset, cell.rho, cell.seed);
@@ -70,8 +69,8 @@ CellResult run_cell(const Dataset& dataset, const Cell& cell, const Budget& budg
     const Data<double> data = prepare<double>({values.view(), {}}, Normalize::unit);
     score(dataset, data.values.view(), cell.seed, control, out);
   } else {
-    const Options options = fit_options(cell.method, cell.source, cell.setting, budget,
-                                        static_cast<std::uint64_t>(cell.seed), values.cols());
+    const Options options =
+        fit_options(cell.method, cell.source, cell.setting, static_cast<std::uint64_t>(cell.seed), values.cols());
     Graph graph;
     FitInputs inputs;
     if (cell.source == Source::clean) {

@@ -23,8 +23,7 @@ struct Cell {
 
 /// The cell that answers (rho, seed, method, source): methods without a graph have source none, without noise the clean
 /// graph is the raw one, OS has neither setting nor iterations.
-Cell cell_of(const Dataset& dataset, double rho, int seed, Method method, Source source, const Setting& setting,
-             const Budget& budget);
+Cell cell_of(const Dataset& dataset, double rho, int seed, Method method, Source source, const Setting& setting);
 
 struct Score {
   double mean = 0, sd = 0;  // over the runs of k-means
@@ -49,7 +48,7 @@ struct CellResult {
 Graph clean_graph(const Dataset& dataset, const Options& options, const Control& control);
 
 /// Fits on one thread and clusters. Incomplete, and of no use, once *cancel.
-CellResult run_cell(const Dataset& dataset, const Cell& cell, const Budget& budget, const std::atomic<bool>* cancel);
+CellResult run_cell(const Dataset& dataset, const Cell& cell, const std::atomic<bool>* cancel);
 
 /// About how much longer than SC it takes, for the time left.
 double effort(const Cell& cell);

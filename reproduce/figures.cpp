@@ -61,7 +61,7 @@ Picture draw_samples(const Dataset& dataset, const std::vector<double>& rhos) {
 PaceCourse follow_pace(const Dataset& dataset, Method method, double rho, const Setting& setting,
                        const Runner& runner) {
   const Matrix<double> noise = noise_of(dataset, rho, kSeed), values = noisy(dataset, rho, kSeed);
-  const Options options = fit_options(method, Source::half, setting, runner.budget(), kSeed, dataset.values.cols());
+  const Options options = fit_options(method, Source::half, setting, kSeed, dataset.values.cols());
   const Level level = options.schedule.level;
   const Data<double> data = prepare<double>({values.view(), {}}, options.normalize);
   const std::vector<double> seen = noise_levels(noise, data.sample_scale, level), raw = noise_levels(noise, {}, level);
@@ -119,8 +119,7 @@ HiddenStep look_at_hidden(const Dataset& dataset, const Occluded& images, const 
 
 std::vector<HiddenStep> follow_hidden(const Dataset& dataset, const Setting& setting, const Runner& runner) {
   const Occluded images = occlude(dataset, kSeed);
-  const Options options =
-      fit_options(Method::spsc_e, Source::half, setting, runner.budget(), kSeed, dataset.values.cols());
+  const Options options = fit_options(Method::spsc_e, Source::half, setting, kSeed, dataset.values.cols());
   std::vector<HiddenStep> out;
   fit<double>({images.values.view(), {}}, options, one_thread(runner),
               [&](const Record& record, const State<double>& state) {

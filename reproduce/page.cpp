@@ -185,8 +185,8 @@ void add_method_of_study(Page& page, const Findings& findings) {
       "then with its graph terms; SPSC: {} before the pace, {} while the share of units let in rises from 0.5 to 1, {} "
       "with all weights 1). Numbers are means over {} runs of k-means, then over {} seed{} (noise, first dictionary, "
       "k-means).",
-      plan.budget.iterations(), plan.budget.plain, plan.budget.plain + plan.budget.warm, plan.budget.pace,
-      plan.budget.polish, kRuns, plan.seeds.size(), plan.seeds.size() == 1 ? "" : "s"));
+      kBudget.iterations(), kBudget.plain, kBudget.plain + kBudget.warm, kBudget.pace, kBudget.polish, kRuns,
+      plan.seeds.size(), plan.seeds.size() == 1 ? "" : "s"));
   page.paragraph(
       "Protocols. Paper: k-means from randomly drawn samples on the codes as they are. Recommended: k-means++ on the "
       "codes scaled to unit norm. Graphs. raw: neighbours among the noisy images; half:40: among 40 half-whitened "
@@ -217,7 +217,7 @@ std::string report_page(const Findings& findings) {
     page.paragraph(
         fmt::format("Quick run: {} seed{}, {} iterations, settings of the repository. Numbers of a full run "
                     "are better founded.",
-                    plan.seeds.size(), plan.seeds.size() == 1 ? "" : "s", plan.budget.iterations()));
+                    plan.seeds.size(), plan.seeds.size() == 1 ? "" : "s", kBudget.iterations()));
   for (const std::string& name : plan.datasets)
     if (!findings.tables.complete(name))
       page.paragraph(fmt::format("{} is incomplete: {} cells of the plan are missing.", title_of(name),

@@ -124,7 +124,7 @@ json results_json(const Findings& findings) {
   json out = {{"version", kVersion},
               {"quick", plan.quick},
               {"tuned", plan.tuned},
-              {"iterations", plan.budget.iterations()},
+              {"iterations", kBudget.iterations()},
               {"seeds", plan.seeds},
               {"rhos", plan.rhos},
               {"cells", findings.cells},

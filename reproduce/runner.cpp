@@ -41,7 +41,7 @@ void Runner::complete(const Dataset& dataset, const std::vector<Cell>& cells, co
   std::vector<double> efforts;
   for (const Cell& cell : missing) efforts.push_back(effort(cell));
   run(
-      efforts, doing, [&](std::size_t i) { results[i] = run_cell(dataset, missing[i], budget_, cancel_); },
+      efforts, doing, [&](std::size_t i) { results[i] = run_cell(dataset, missing[i], cancel_); },
       [&](std::size_t i) {
         file_.add(missing[i], results[i]);
         ++computed_;

@@ -22,8 +22,8 @@ class Stopped : public Error {
 /// Completes cells: those in the file are taken from there, the others are computed, one thread each.
 class Runner {
  public:
-  Runner(CellsFile& file, const Budget& budget, int threads, const std::atomic<bool>* cancel, Watch watch)
-      : file_(file), budget_(budget), threads_(threads), cancel_(cancel), watch_(std::move(watch)) {}
+  Runner(CellsFile& file, int threads, const std::atomic<bool>* cancel, Watch watch)
+      : file_(file), threads_(threads), cancel_(cancel), watch_(std::move(watch)) {}
 
   /// Stopped where the user wants it; else all of them are in the file afterwards.
   void complete(const Dataset& dataset, const std::vector<Cell>& cells, const std::string& doing);
@@ -31,7 +31,6 @@ class Runner {
   void complete(const std::vector<std::function<void()>>& tasks, const std::string& doing);
 
   const CellsFile& file() const { return file_; }
-  const Budget& budget() const { return budget_; }
   const std::atomic<bool>* cancel() const { return cancel_; }
   int computed() const { return computed_; }  // cells that were not in the file
 
@@ -40,7 +39,6 @@ class Runner {
            const std::function<void(std::size_t)>& keep);
 
   CellsFile& file_;
-  Budget budget_;
   int threads_;
   const std::atomic<bool>* cancel_;
   Watch watch_;

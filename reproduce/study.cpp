@@ -45,8 +45,7 @@ Level level_of(Method method) {
   return Level::none;
 }
 
-Options fit_options(Method method, Source source, const Setting& setting, const Budget& budget, std::uint64_t seed,
-                    Index samples) {
+Options fit_options(Method method, Source source, const Setting& setting, std::uint64_t seed, Index samples) {
   Options o;
   o.atoms = std::clamp<Index>(samples / 2, 1, 128);
   o.beta = setting.beta;
@@ -54,7 +53,7 @@ Options fit_options(Method method, Source source, const Setting& setting, const 
   o.gamma = setting.gamma;
   if (setting.gamma > 0) o.eta = setting.eta;
   o.seed = seed;
-  o.step_tol = budget.step_tol;
+  o.step_tol = kBudget.step_tol;
   o.graph.k = 3;
   o.graph.kind = !has_graph(method)        ? GraphKind::none
                  : method == Method::lsc_g ? GraphKind::knn
@@ -64,11 +63,11 @@ Options fit_options(Method method, Source source, const Setting& setting, const 
   o.schedule.pace = Pace::quantile;
   o.schedule.select = 0.5;
   o.schedule.final = 1;
-  o.schedule.plain_iter = budget.plain;
-  o.schedule.warm_iter = budget.warm;
-  o.schedule.pace_iter = budget.pace;
-  o.schedule.polish = budget.polish;
-  o.schedule.max_iter = budget.iterations();
+  o.schedule.plain_iter = kBudget.plain;
+  o.schedule.warm_iter = kBudget.warm;
+  o.schedule.pace_iter = kBudget.pace;
+  o.schedule.polish = kBudget.polish;
+  o.schedule.max_iter = kBudget.iterations();
   o.schedule.tol = 0;  // nobody stops early: the methods are compared at the same number of iterations
   return o;
 }

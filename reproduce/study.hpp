@@ -56,8 +56,7 @@ struct Budget {
   double step_tol;
   int iterations() const { return plain + warm + pace + polish; }
 };
-inline constexpr Budget kFull{3, 5, 8, 8, 1e-5};
-inline constexpr Budget kQuick{2, 3, 6, 4, 1e-4};
+inline constexpr Budget kBudget{2, 3, 6, 4, 1e-4};
 
 /// The weights of the terms; 0 where the method has no such term.
 struct Setting {
@@ -75,7 +74,6 @@ inline Protocol judged_by(Source source) { return source == Source::half ? Proto
 inline Source source_for(Protocol protocol) { return protocol == Protocol::recommended ? Source::half : Source::raw; }
 
 /// The paper's 128 atoms, or half as many as there are samples where those are few.
-Options fit_options(Method method, Source source, const Setting& setting, const Budget& budget, std::uint64_t seed,
-                    Index samples);
+Options fit_options(Method method, Source source, const Setting& setting, std::uint64_t seed, Index samples);
 
 }  // namespace pacewise::reproduce

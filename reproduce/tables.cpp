@@ -9,10 +9,10 @@ namespace pacewise::reproduce {
 namespace {
 
 /// The cell behind a number: SC's beta is that of the protocol, the other settings are those of the graph.
-Cell cell_behind(const Plan& plan, const Dataset& dataset, const Settings& settings, double rho, int seed,
-                 Method method, Protocol protocol, Source source) {
+Cell cell_behind(const Dataset& dataset, const Settings& settings, double rho, int seed, Method method,
+                 Protocol protocol, Source source) {
   const Source as = has_graph(method) ? source : source_for(protocol);
-  return cell_of(dataset, rho, seed, method, source, settings.of(dataset.name, as, method).setting, plan.budget);
+  return cell_of(dataset, rho, seed, method, source, settings.of(dataset.name, as, method).setting);
 }
 
 std::vector<Source> sources_of(const Plan& plan, Method method) {
@@ -28,7 +28,7 @@ std::vector<Cell> planned_cells(const Plan& plan, const Dataset& dataset, const 
       for (const Method method : plan.methods)
         for (const Source source : sources_of(plan, method))
           for (const Protocol protocol : kProtocols)
-            out.push_back(cell_behind(plan, dataset, settings, rho, seed, method, protocol, source));
+            out.push_back(cell_behind(dataset, settings, rho, seed, method, protocol, source));
   return out;
 }
 
@@ -45,8 +45,7 @@ void Tables::add(const Dataset& dataset, const Settings& settings, const CellsFi
             Entry entry;
             std::vector<double> means, sds;
             for (const int seed : plan_.seeds) {
-              const CellResult* found =
-                  cells.find(cell_behind(plan_, dataset, settings, rho, seed, method, protocol, source));
+              const CellResult* found = cells.find(cell_behind(dataset, settings, rho, seed, method, protocol, source));
               if (found == nullptr) continue;
               const Score& score = found->score(protocol, metric);
               entry.by_seed[seed] = score.mean;

@@ -16,7 +16,6 @@ struct Plan {
   std::vector<Method> methods;
   std::vector<Source> sources;
   std::vector<int> seeds;
-  Budget budget = kFull;
   bool quick = false, tuned = true;
 };
 

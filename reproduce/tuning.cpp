@@ -6,7 +6,7 @@
 namespace pacewise::reproduce {
 namespace {
 
-constexpr std::array kBetas = {0.005, 0.01, 0.02, 0.04, 0.08};
+constexpr std::array kBetas = {0.08, 0.04, 0.02, 0.01, 0.005};  // the sparsest codes first
 constexpr std::array kAlphas = {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0};
 constexpr double kStrongAlpha = 16;  // which the consistency term often wants, though the manifold term alone does not
 constexpr std::array kGammas = {0.1, 1.0};
@@ -24,8 +24,7 @@ void choose(const Dataset& dataset, const Search& search, const Runner& runner, 
   const Protocol protocol = judged_by(search.source);
   std::vector<TuningRow> found;
   for (const Setting& setting : search.candidates) {
-    const CellResult& result =
-        *runner.file().find(cell_of(dataset, 0, 0, search.method, search.source, setting, runner.budget()));
+    const CellResult& result = *runner.file().find(cell_of(dataset, 0, 0, search.method, search.source, setting));
     const Score acc = result.score(protocol, Metric::acc);
     found.push_back({dataset.name, search.source, search.method, setting, acc.mean, acc.sd,
                      result.score(protocol, Metric::nmi).mean, false});
@@ -45,8 +44,7 @@ void run_searches(const Dataset& dataset, const std::vector<Search>& searches, c
                   Settings& settings, std::vector<TuningRow>& rows) {
   std::vector<Cell> cells;
   for (const Search& s : searches)
-    for (const Setting& setting : s.candidates)
-      cells.push_back(cell_of(dataset, 0, 0, s.method, s.source, setting, runner.budget()));
+    for (const Setting& setting : s.candidates) cells.push_back(cell_of(dataset, 0, 0, s.method, s.source, setting));
   runner.complete(dataset, cells, std::string(title_of(dataset.name)) + ", tuning " + what);
   for (const Search& s : searches) choose(dataset, s, runner, settings, rows);
 }
@@ -68,7 +66,7 @@ std::vector<TuningRow> tune(const Dataset& dataset, const std::vector<Method>& m
   std::vector<Search> searches;
   std::vector<Setting> betas;
   for (const double beta : kBetas) betas.push_back({beta, 0, 0, 0});
-  for (const Source source : {Source::raw, Source::half}) searches.push_back({source, Method::sc, betas});
+  for (const Source source : {Source::raw, Source::half}) searches.push_back({source, Method::sc, betas, true});
   run_searches(dataset, searches, "beta", runner, settings, rows);
 
   searches.clear();

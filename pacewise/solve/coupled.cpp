@@ -177,7 +177,7 @@ class Coupled {
       changes_.assign(partial_.size(), 0.0);
       moves_.assign(partial_.size(), 0.0);
       uphill = over_blocks([&](Index block, int worker) {
-        system_.apply(block, worker, image_);
+        system_.apply(block, worker, system_.leading(), image_);
         return proximal_block(block, push);
       });
       double changed = 0;
@@ -309,7 +309,7 @@ class Coupled {
     for (iterations_ = 0; iterations_ < max_iterations && rho > 0 && largest() > stop_at && !control_.stop();
          ++iterations_) {
       const double curvature = over_blocks([&](Index block, int worker) {
-        system_.apply(block, worker, image_);
+        system_.apply(block, worker, CoupledSystem<T, U>::Form::exact, image_);
         const auto [begin, end] = range(block);
         double sum = 0;
         for (std::size_t i = begin; i < end; ++i) {

@@ -6,8 +6,9 @@ namespace pacewise {
 /// The quadratic form (A + alpha L) on chosen coordinates P_j of every sample, for the solver of the coupled S-step.
 /// Unknowns are packed sample by sample; `spread` holds them as an r x n matrix so that L can mix samples.
 ///   without entry weights: A_j z_j is one r x r product for a block of samples;
-///   with them: Gram blocks over each sample's working set W_j (support and violators, kept between rounds) while they
-///   fit in memory, products through the dictionary otherwise.
+///   with them: Gram blocks over each sample's working set W_j (support and violators, kept between rounds) where those
+///   are small, products through the dictionary otherwise. Then there is also a form that only comes near, with the
+///   mean weight of each sample: as cheap as without entry weights.
 /// The form is kept and applied in U: float halves the bytes, which are what it costs, and serves to find directions;
 /// what a direction is worth is computed elsewhere, in double.
 template <class T, class U>
@@ -32,7 +33,12 @@ class CoupledSystem {
   /// spread(:, j) <- x_j. Call for all samples before apply().
   void spread(Index j, const double* x);
   /// y_j = ((A + alpha L) x)_j for the samples of one block, x as spread
-  void apply(Index block, int worker, Vector<double>& y);
+  enum class Form : std::uint8_t { exact, near };
+  void apply(Index block, int worker, Form form, Vector<double>& y);
+  /// The form to find supports with: the near one where the exact one is dear, but not in double, the last resort.
+  Form leading() const {
+    return model_.shared() || gram_blocks_ || !std::is_same_v<U, float> ? Form::exact : Form::near;
+  }
   /// y_j <- preconditioner^-1 y_j for the samples of one block
   void precondition(Index block, int worker, Vector<double>& y);
   /// |A_j| + alpha sum_k |L_jk| at least, for every sample
@@ -56,6 +62,7 @@ class CoupledSystem {
   void decompose();
   void precondition_together(Index block, int worker, double* y);
   void apply_gram(Index j, int worker, U* y);
+  void apply_dictionary(Index first, int worker, MatrixView<U> y);
 
   const CodesModel<T>& model_;
   const Control control_;
@@ -66,7 +73,7 @@ class CoupledSystem {
   bool gram_blocks_;  // entry weights, and they fit
   Preconditioner preconditioner_ = Preconditioner::blocks;
   double damping_ = 0;
-  std::vector<double> diagonal_, bounds_;
+  std::vector<double> diagonal_, bounds_, omega_;
   std::vector<Set> sets_;
   std::vector<Index> start_;
   std::vector<std::int32_t> atoms_;
@@ -74,7 +81,9 @@ class CoupledSystem {
   std::vector<typename CodesModel<T>::Scratch> scratch_;
   // of each worker: r x b, and r x r
   std::vector<Matrix<U>> in_, out_;
-  std::vector<Matrix<double>> wide_, square_;
+  std::vector<Matrix<double>> square_;
+  std::vector<Matrix<U>> image_;      // m x b, where products go through the dictionary
+  Matrix<U> dictionary_;              // B, likewise
   Matrix<U> fit_gram_, consistency_;  // A0 and C, or A0 alone where one matrix serves all
   Matrix<U> basis_;                   // of the mean form: its eigenvectors ..
   std::vector<double> spectrum_;      // .. and eigenvalues

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "pacewise/solve/codes_model.hpp"
+#include "pacewise/solve/column_mixing.hpp"
 #include "pacewise/solve/dictionary_dual.hpp"
 
 namespace pacewise {
@@ -57,13 +58,15 @@ std::vector<double> curvature(const DictionaryProblem<T>& p, const Control& cont
 
 struct Evaluation {
   double fit = 0, rounding = 0, certificate = 0;
+  Matrix<double> gradient;         // G of the fit, m x r
   std::vector<double> multiplier;  // lambda_k = -<b_k, G_k> / 2: the KKT estimate at B
 };
 
-/// Certificate and multipliers at B from the fit's gradient G there
+/// Certificate and multipliers at B from the fit's gradient there
 template <class T>
-void judge(MatrixView<const T> B, const Matrix<double>& G, const std::vector<double>& a, Evaluation& out) {
+void judge(MatrixView<const T> B, const std::vector<double>& a, Evaluation& out) {
   const Index m = B.rows;
+  const Matrix<double>& G = out.gradient;
   out.multiplier.assign(static_cast<std::size_t>(B.cols), 0.0);
   for (Index k = 0; k < B.cols; ++k) {
     const double c = 2 * a[static_cast<std::size_t>(k)];
@@ -98,7 +101,8 @@ Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_id
                               Worker{Matrix<T>(rows, n), Matrix<T>(rows, r)});
   const Index blocks = block_count(m);
   std::vector<double> fit(static_cast<std::size_t>(blocks), 0.0);
-  Matrix<double> G(m, r);
+  Evaluation out;
+  out.gradient.resize(m, r);
   parallel_blocks(blocks, control, [&](Index block, int worker) {
     Worker& w = workers[static_cast<std::size_t>(worker)];
     const Index first = block * kBlock, b = block_length(m, block);
@@ -115,12 +119,11 @@ Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_id
     fit[static_cast<std::size_t>(block)] = sum;
     gemm<T>(Op::plain, Op::transposed, -2, R, p.S, 0, g);
     for (Index k = 0; k < r; ++k)
-      for (Index i = 0; i < b; ++i) G(first + i, k) = static_cast<double>(g(i, k));
+      for (Index i = 0; i < b; ++i) out.gradient(first + i, k) = static_cast<double>(g(i, k));
   });
-  Evaluation out;
   for (const double f : fit) out.fit += f;
   out.rounding = 8 * static_cast<double>(std::numeric_limits<T>::epsilon()) * out.fit;
-  judge<T>(B, G, a, out);
+  judge<T>(B, a, out);
   return out;
 }
 
@@ -133,6 +136,52 @@ void into_ball(Matrix<T>& B) {
     if (!(norm2 > 1)) continue;
     const double shrink = 1 / std::sqrt(norm2);
     for (Index i = 0; i < B.rows(); ++i) B(i, k) = static_cast<T>(shrink * static_cast<double>(B(i, k)));
+  }
+}
+
+/// Entry weights give every row i of B a Gram of its own, M_i = S diag(w_i v_i) S'. Where the weights do not differ too
+/// much, the Gram of each sample's mean weight is near enough to all of them to lead:
+///   B <- argmin  <G(Y), B - Y> + tr (B - Y) M (B - Y)'   on the unit balls, Y mixed from earlier steps row by row
+/// needs one pass over the data a step and no array beyond a few dictionaries. Ends at the goal, or where halving the
+/// certificate takes more than a few steps. B becomes the best found.
+template <class T>
+void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a, const StepOptions& options,
+              const Control& control, Matrix<T>& B, Evaluation& best, StepReport& report) {
+  constexpr int patience = 6, memory = 5;
+  constexpr double delta = 1e-4;
+  const double goal = std::max(options.tol, precision_floor<T>() / 4), start = best.fit + best.rounding;
+  const Index m = problem.X.rows, n = problem.X.cols;
+  Weights<T> mean;
+  mean.sample.resize(static_cast<std::size_t>(n));
+  for (Index j = 0; j < n; ++j) {
+    double sum = 0;
+    for (Index i = 0; i < m; ++i) sum += static_cast<double>(problem.weights(i, j));
+    mean.sample[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(m));
+  }
+  DictionaryDual<T> dual({problem.X, mean, problem.S}, a, B, delta, options, control);
+  dual.set_multipliers(best.multiplier, 1e-2);
+  ColumnMixing mixing(dual.used(), m, memory);
+  Matrix<double> y(dual.used(), m), slope(dual.used(), m), b(dual.used(), m);
+  dual.pack(B, y);
+  dual.pack_slope(best.gradient, slope);
+  Matrix<T> candidate = B;
+  double last = best.certificate, milestone = last;
+  for (int stale = 0; best.certificate > goal && stale < patience;) {
+    dual.model_about(y, slope);
+    report.rounds += dual.solve(std::max(0.1 * goal, 1e-2 * std::min(last, 1e-2)), options.max_rounds, control);
+    dual.primal(candidate);
+    into_ball(candidate);
+    Evaluation now = evaluate(problem, candidate.view(), a, control);
+    if (control.stop()) return;
+    last = now.certificate;
+    stale = last < 0.5 * milestone ? 0 : stale + 1;
+    if (stale == 0) milestone = last;
+    dual.pack(candidate, b);
+    dual.pack_slope(now.gradient, slope);
+    mixing.next(b, slope, y);
+    if (now.fit > start || last >= best.certificate) continue;
+    B = candidate;
+    best = std::move(now);
   }
 }
 
@@ -151,24 +200,32 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
   // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta.
   double delta = 1e-4;
   const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
+  const double goal = std::max(options.tol, precision_floor<T>() / 4);
+  if (!problem.weights.entry.empty()) {
+    Evaluation best = evaluate(problem, B.view(), a, control);
+    if (best.certificate > goal && !control.stop()) approach(problem, a, options, control, B, best, report);
+    if (control.stop()) return report;
+    report.certificate = best.certificate;
+    report.converged = report.certificate <= options.tol;
+    if (report.certificate <= goal) return report;
+  }
   DictionaryDual<T> dual(problem, a, B, delta, options, control);
   // Without entry weights the Gram of the codes, which the dual has, tells all: no pass over the data.
   const auto evaluation = [&](const Matrix<T>& at) {
     if (!problem.weights.entry.empty()) return evaluate(problem, at.view(), a, control);
-    const auto slope = dual.slope(at, control);
-    Evaluation out{slope.fit, slope.rounding, 0, {}};
-    judge<T>(at.view(), slope.gradient, a, out);
+    auto slope = dual.slope(at, control);
+    Evaluation out{slope.fit, slope.rounding, 0, std::move(slope.gradient), {}};
+    judge<T>(at.view(), a, out);
     return out;
   };
   const Evaluation start = evaluation(B);
   if (control.stop()) return report;
   report.certificate = start.certificate;
-  const double goal = std::max(options.tol, precision_floor<T>() / 4);
   if (report.certificate <= goal) {
     report.converged = report.certificate <= options.tol;
     return report;
   }
-  dual.set_multipliers(start.multiplier);
+  dual.set_multipliers(start.multiplier, start.certificate < 1e-3 ? 1e-4 : 1e-2);
   Matrix<T> candidate = B;
   double last = start.certificate, accuracy = 0.1 * goal;  // mostly enough; what is left over asks for more
   for (int stale = 0; stale < 8 && report.rounds < options.max_rounds;) {

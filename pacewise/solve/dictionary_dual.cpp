@@ -98,27 +98,48 @@ typename DictionaryDual<T>::Slope DictionaryDual<T>::slope(const Matrix<T>& B, c
   return out;
 }
 
-// An estimate of zero is not trusted: with near-singular M the dual is violently curved there. From a larger lambda
-// Newton's way back is short, since 1 / |b_k| is nearly linear in lambda.
+// An estimate of zero is not trusted where B is far off: with near-singular M the dual is violently curved there. From
+// a larger lambda Newton's way back is short, since 1 / |b_k| is nearly linear in lambda.
 template <class T>
-void DictionaryDual<T>::set_multipliers(const std::vector<double>& multiplier) {
+void DictionaryDual<T>::set_multipliers(const std::vector<double>& multiplier, double least) {
   double top = 0;
   for (Index k = 0; k < u_; ++k) {
     const auto at = static_cast<std::size_t>(k);
     lambda_[at] = multiplier[static_cast<std::size_t>(used_[at])] / radius2_[at];
     top = std::max(top, lambda_[at]);
   }
-  for (double& l : lambda_) l = std::max(l, 1e-2 * std::min(top, 1.0));
+  for (double& l : lambda_) l = std::max(l, least * std::min(top, 1.0));
 }
 
 template <class T>
 void DictionaryDual<T>::recentre(const Matrix<T>& B, double delta) {
   delta_ = delta;
+  pack(B, centre_);
+}
+
+template <class T>
+void DictionaryDual<T>::pack(const Matrix<T>& B, Matrix<double>& rows) const {
   for (Index k = 0; k < u_; ++k) {
     const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
     const T* b = B.col(used_[static_cast<std::size_t>(k)]);
-    for (Index i = 0; i < m_; ++i) centre_(k, i) = d * static_cast<double>(b[i]);
+    for (Index i = 0; i < m_; ++i) rows(k, i) = d * static_cast<double>(b[i]);
   }
+}
+
+template <class T>
+void DictionaryDual<T>::pack_slope(const Matrix<double>& G, Matrix<double>& rows) const {
+  for (Index k = 0; k < u_; ++k) {
+    const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
+    const double* g = G.col(used_[static_cast<std::size_t>(k)]);
+    for (Index i = 0; i < m_; ++i) rows(k, i) = g[i] / d;
+  }
+}
+
+template <class T>
+void DictionaryDual<T>::model_about(const Matrix<double>& y, const Matrix<double>& slope) {
+  centre_ = y;
+  gemm<double>(Op::plain, Op::plain, 1, gram_, y, 0, right_.view());
+  for (Index i = 0; i < right_.size(); ++i) right_.data()[i] -= slope.data()[i] / 2;
 }
 
 template <class T>

@@ -15,8 +15,9 @@ class DictionaryDual {
  public:
   DictionaryDual(const DictionaryProblem<T>& problem, const std::vector<double>& curvature, const Matrix<T>& centre,
                  double delta, const StepOptions& options, const Control& control);
-  /// in the problem's own units, one per atom
-  void set_multipliers(const std::vector<double>& multiplier);
+  /// in the problem's own units, one per atom; raised to `least` where they are less (relative to the largest, at most
+  /// 1)
+  void set_multipliers(const std::vector<double>& multiplier, double least);
   /// Newton on the dual until |h_k| <= accuracy d_k^2 for every active atom and h_k <= accuracy d_k^2 for the rest.
   /// Returns the number of passes over the rows.
   int solve(double accuracy, int max_passes, const Control& control);
@@ -31,6 +32,12 @@ class DictionaryDual {
   Slope slope(const Matrix<T>& B, const Control& control) const;
   /// moves the proximal centre and sets the proximal weight; multipliers stay
   void recentre(const Matrix<T>& B, double delta);
+  /// Atoms and slopes as this class has them, one row of the dictionary a column (u x m)
+  Index used() const { return u_; }
+  void pack(const Matrix<T>& B, Matrix<double>& rows) const;
+  void pack_slope(const Matrix<double>& G, Matrix<double>& rows) const;
+  /// Without entry and feature weights: replaces the fit by  <slope, b - y> + sum_i (b_i - y_i)' M (b_i - y_i)  about y
+  void model_about(const Matrix<double>& y, const Matrix<double>& slope);
 
  private:
   struct Worker;

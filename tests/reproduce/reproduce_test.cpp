@@ -82,19 +82,15 @@ TEST(Settings, EveryDataSetGraphAndMethodHasOne) {
 
 TEST(Study, EveryMethodRunsTheSameNumberOfIterations) {
   const Setting setting{0.02, 16, 1, 10};
-  for (const Budget& budget : {kFull, kQuick})
-    for (const Method method : kMethods) {
-      if (method == Method::os) continue;
-      const Options o = fit_options(method, Source::half, setting, budget, 1, 1440);
-      EXPECT_EQ(o.atoms, 128);
-      EXPECT_NO_THROW(validate(o));
-      EXPECT_EQ(o.schedule.max_iter, budget.iterations());
-      EXPECT_EQ(o.schedule.plain_iter + o.schedule.warm_iter + o.schedule.pace_iter + o.schedule.polish,
-                budget.iterations());
-      EXPECT_EQ(o.schedule.tol, 0);
-    }
-  EXPECT_EQ(kFull.iterations(), 24);
-  EXPECT_EQ(kQuick.iterations(), 15);
+  for (const Method method : kMethods) {
+    if (method == Method::os) continue;
+    const Options o = fit_options(method, Source::half, setting, 1, 1440);
+    EXPECT_EQ(o.atoms, 128);
+    EXPECT_NO_THROW(validate(o));
+    EXPECT_EQ(o.schedule.max_iter, 15);
+    EXPECT_EQ(o.schedule.plain_iter + o.schedule.warm_iter + o.schedule.pace_iter + o.schedule.polish, 15);
+    EXPECT_EQ(o.schedule.tol, 0);
+  }
 }
 
 TEST(Noise, HasTheStatedSizeAndIsTheSameForTheSameSeed) {
@@ -135,16 +131,13 @@ TEST(Noise, OcclusionHidesWhatItSays) {
 TEST(Cell, WhatDoesNotMatterIsNotPartOfTheKey) {
   const Dataset d = drawn_dataset();
   const Setting s{0.02, 8, 0, 0};
-  EXPECT_EQ(cell_of(d, 0, 1, Method::lsc_h, Source::clean, s, kFull),
-            cell_of(d, 0, 1, Method::lsc_h, Source::raw, s, kFull));
-  EXPECT_NE(cell_of(d, 0.2, 1, Method::lsc_h, Source::clean, s, kFull),
-            cell_of(d, 0.2, 1, Method::lsc_h, Source::raw, s, kFull));
-  EXPECT_EQ(cell_of(d, 0.2, 1, Method::sc, Source::clean, s, kFull),
-            cell_of(d, 0.2, 1, Method::sc, Source::half, s, kFull));
-  EXPECT_EQ(cell_of(d, 1, 1, Method::os, Source::raw, s, kFull),
-            cell_of(d, 1, 1, Method::os, Source::half, {}, kQuick));
-  EXPECT_NE(cell_of(d, 1, 1, Method::sc, Source::none, s, kFull),
-            cell_of(d, 1, 1, Method::sc, Source::none, s, kQuick));
+  EXPECT_EQ(cell_of(d, 0, 1, Method::lsc_h, Source::clean, s), cell_of(d, 0, 1, Method::lsc_h, Source::raw, s));
+  EXPECT_NE(cell_of(d, 0.2, 1, Method::lsc_h, Source::clean, s), cell_of(d, 0.2, 1, Method::lsc_h, Source::raw, s));
+  EXPECT_EQ(cell_of(d, 0.2, 1, Method::sc, Source::clean, s), cell_of(d, 0.2, 1, Method::sc, Source::half, s));
+  EXPECT_EQ(cell_of(d, 1, 1, Method::os, Source::raw, s), cell_of(d, 1, 1, Method::os, Source::half, {}));
+  Cell longer = cell_of(d, 1, 1, Method::sc, Source::none, s);
+  longer.iterations += 1;
+  EXPECT_NE(longer, cell_of(d, 1, 1, Method::sc, Source::none, s));
 }
 
 CellResult result_with(double acc) {
@@ -166,8 +159,8 @@ class Cells : public testing::Test {
   std::string path() const { return scratch.path("cells.csv"); }
   const test::Scratch scratch;
   const Dataset data = drawn_dataset();
-  const Cell one = cell_of(data, 0.2, 1, Method::csc, Source::half, {0.02, 16, 1, 10}, kFull);
-  const Cell two = cell_of(data, 0.2, 2, Method::os, Source::none, {}, kFull);
+  const Cell one = cell_of(data, 0.2, 1, Method::csc, Source::half, {0.02, 16, 1, 10});
+  const Cell two = cell_of(data, 0.2, 2, Method::os, Source::none, {});
 };
 
 TEST_F(Cells, ComeBackBitForBit) {
@@ -196,14 +189,15 @@ TEST_F(Cells, ComeBackBitForBit) {
   EXPECT_EQ(again.find(other), nullptr);
 }
 
-// The best beta; of the alphas within one standard deviation (.04) of the best (.8) the smallest; the best gamma and
-// eta.
-TEST_F(Cells, TuningTakesTheSmallestAlphaThatWillDo) {
+// Of the betas within one standard deviation (.03) of the best (.6) the largest; of the alphas within one (.04) of the
+// best (.8) the smallest; the best gamma and eta.
+TEST_F(Cells, TuningTakesTheSparsestCodesAndTheSmallestAlphaThatWillDo) {
   CellsFile file(path());
   const auto add = [&](Method method, const Setting& setting, double acc) {
-    file.add(cell_of(data, 0, 0, method, Source::half, setting, kFull), result_with(acc));
+    file.add(cell_of(data, 0, 0, method, Source::half, setting), result_with(acc));
   };
-  for (const double beta : {0.005, 0.01, 0.02, 0.04, 0.08}) add(Method::sc, {beta, 0, 0, 0}, beta == 0.04 ? 0.6 : 0.59);
+  for (const double beta : {0.005, 0.01, 0.02, 0.04, 0.08})
+    add(Method::sc, {beta, 0, 0, 0}, beta == 0.08 ? 0.52 : beta == 0.01 ? 0.6 : 0.58);
   double acc = 0.705;
   for (const double alpha : {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) {
     add(Method::lsc_h, {0.04, alpha, 0, 0}, acc);  // .705, .725, .745, .765 ..
@@ -215,7 +209,7 @@ TEST_F(Cells, TuningTakesTheSmallestAlphaThatWillDo) {
       for (const double eta : {10.0, 50.0})
         add(Method::csc, {0.04, alpha, gamma, eta}, alpha == 16 && gamma == 0.1 && eta == 50 ? 0.81 : 0.8);
   const std::atomic<bool> cancel = false;
-  Runner runner(file, kFull, 1, &cancel, {});
+  Runner runner(file, 1, &cancel, {});
   Settings settings;
   const std::vector<TuningRow> rows = tune(data, {Method::csc}, {Source::half}, runner, settings);
   EXPECT_EQ(runner.computed(), 0);
@@ -285,8 +279,7 @@ class Aggregation : public Cells {
     CellsFile file(path());
     const Settings settings = Settings::committed();
     for (const auto& [rho, seed, method, acc] : numbers)
-      file.add(cell_of(data, rho, seed, method, Source::half, settings.of("coil20", Source::half, method).setting,
-                       plan.budget),
+      file.add(cell_of(data, rho, seed, method, Source::half, settings.of("coil20", Source::half, method).setting),
                result_with(acc));
     Tables tables(plan);
     tables.add(data, settings, file);

@@ -1,0 +1,63 @@
+#include "pacewise/solve/column_mixing.hpp"
+
+#include <algorithm>
+
+#include "pacewise/algebra/dense.hpp"
+
+namespace pacewise {
+
+ColumnMixing::ColumnMixing(Index rows, Index columns, int memory) : memory_(memory) {
+  for (int h = 0; h <= memory; ++h)
+    past_.push_back({Matrix<double>(rows, columns), Matrix<double>(rows, columns), Matrix<double>(rows, columns)});
+}
+
+// With F_h the residuals of a column, d_h = F_now - F_h:   min_t |F_now - sum_h t_h d_h|^2,
+//   y = f_now - sum_h t_h (f_now - f_h),   and the same for what is affine in f.
+void ColumnMixing::next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y) {
+  const Index rows = image.rows();
+  const auto size = static_cast<int>(past_.size());
+  Past& now = past_[static_cast<std::size_t>(count_ % size)];
+  now.image = image;
+  now.affine = affine;
+  for (Index i = 0; i < y.size(); ++i) now.residual.data()[i] = image.data()[i] - y.data()[i];
+  const int used = std::min(count_, memory_);
+  std::vector<const Past*> old;
+  for (int h = 1; h <= used; ++h) old.push_back(&past_[static_cast<std::size_t>((count_ - h) % size)]);
+  ++count_;
+  y = image;
+  if (used == 0) return;
+  Matrix<double> K(used, used), t(used, 1), d(rows, used);
+  for (Index c = 0; c < image.cols(); ++c) {
+    double trace = 0;
+    for (int h = 0; h < used; ++h) {
+      const double* f = old[static_cast<std::size_t>(h)]->residual.col(c);
+      for (Index i = 0; i < rows; ++i) d(i, h) = now.residual(i, c) - f[i];
+    }
+    for (int h = 0; h < used; ++h) {
+      for (int g = h; g < used; ++g) {
+        double sum = 0;
+        for (Index i = 0; i < rows; ++i) sum += d(i, g) * d(i, h);
+        K(g, h) = sum;
+      }
+      double sum = 0;
+      for (Index i = 0; i < rows; ++i) sum += d(i, h) * now.residual(i, c);
+      t(h, 0) = sum;
+      trace += K(h, h);
+    }
+    if (!(trace > 0)) continue;
+    for (int h = 0; h < used; ++h) K(h, h) += 1e-10 * trace;
+    if (!cholesky(K)) continue;
+    cholesky_solve(K, t);
+    for (int h = 0; h < used; ++h) {
+      const double share = t(h, 0);
+      const double* f = old[static_cast<std::size_t>(h)]->image.col(c);
+      const double* g = old[static_cast<std::size_t>(h)]->affine.col(c);
+      for (Index i = 0; i < rows; ++i) {
+        y(i, c) -= share * (now.image(i, c) - f[i]);
+        affine(i, c) -= share * (now.affine(i, c) - g[i]);
+      }
+    }
+  }
+}
+
+}  // namespace pacewise

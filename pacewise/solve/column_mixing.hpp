@@ -1,0 +1,23 @@
+#pragma once
+#include "pacewise/algebra/matrix.hpp"
+
+namespace pacewise {
+
+/// Anderson's mixing for a fixed point y = f(y) whose columns hardly influence each other: every column gets the
+/// combination of its own last values that would make its residual f(y) - y smallest if f were affine.
+class ColumnMixing {
+ public:
+  ColumnMixing(Index rows, Index columns, int memory);
+  /// f(y) and a quantity that is affine in it (the gradient of a quadratic) come in; y becomes the next point to try
+  /// and `affine` what belongs to it.
+  void next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y);
+
+ private:
+  struct Past {
+    Matrix<double> image, affine, residual;
+  };
+  int memory_, count_ = 0;
+  std::vector<Past> past_;  // a ring: the newest at (count_ - 1) % size
+};
+
+}  // namespace pacewise
