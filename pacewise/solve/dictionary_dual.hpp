@@ -47,7 +47,6 @@ class DictionaryDual {
   void make_shared_gram(const Control& control);
   void fill_codes(Index first, Index count, Matrix<double>& part) const;
   void make_right_side(const Control& control);
-  void make_right_side_by_products(const Control& control);
   enum class Curvature : std::uint8_t { fresh, reused };
   void pass(Curvature curvature, const Control& control);
   void pass_one_gram(const Control& control);
@@ -55,7 +54,6 @@ class DictionaryDual {
   void hessian_by_groups(const std::vector<double>& theta, const Control& control);
   void pass_rows(bool with_hessian, const Control& control);
   void measure_slope();
-  double row_weight(Index i, Index j) const;
   void row_grams(Index first, Index count, Matrix<double>& pairs) const;
   void dense_row_grams(Index first, Index count, Matrix<double>& pairs, Worker& w) const;
   void solve_row(Index i, Worker& w, Matrix<double>* hessian);
@@ -76,7 +74,7 @@ class DictionaryDual {
   std::vector<double> code_;                        // s_kj / d_k
   Matrix<double> gram_;                             // M, u x u (without entry weights)
   Matrix<double> right_;                            // q_i, u x m
-  double energy_ = 0;                               // sum w x^2 (without entry weights)
+  double energy_ = 0;                               // sum w x^2
   Matrix<double> centre_;                           // b0_i, u x m
   Matrix<double> solution_;                         // b_i, u x m
   std::vector<double> lambda_, slope_, direction_;  // slope = h

@@ -55,31 +55,9 @@ void DictionaryDual<T>::make_shared_gram(const Control&) {
   }
 }
 
-// q_i = sum_j w_ij v_ij x_ij s_j. Without entry weights a dense product over blocks of samples, else by the nonzeros.
+// q_i = sum_j w_ij v_ij x_ij s_j, a dense product over blocks of samples
 template <class T>
 void DictionaryDual<T>::make_right_side(const Control& control) {
-  if (problem_.weights.entry.empty()) {
-    make_right_side_by_products(control);
-    return;
-  }
-  parallel_blocks(block_count(m_, kRows), control, [&](Index block, int) {
-    const Index first = block * kRows, count = block_length(m_, block, kRows);
-    for (Index i = first; i < first + count; ++i) std::fill_n(right_.col(i), u_, 0.0);
-    for (Index j = 0; j < n_; ++j) {
-      const std::size_t begin = start_[static_cast<std::size_t>(j)], end = start_[static_cast<std::size_t>(j + 1)];
-      if (begin == end) continue;
-      for (Index i = first; i < first + count; ++i) {
-        const double wx = static_cast<double>(problem_.weights(i, j)) * static_cast<double>(problem_.X(i, j));
-        if (wx == 0) continue;
-        double* q = right_.col(i);
-        for (std::size_t at = begin; at < end; ++at) q[atom_[at]] += wx * code_[at];
-      }
-    }
-  });
-}
-
-template <class T>
-void DictionaryDual<T>::make_right_side_by_products(const Control& control) {
   constexpr Index rows = 128, samples = 256;
   const Index blocks = block_count(m_, rows);
   std::vector<Matrix<double>> x(static_cast<std::size_t>(thread_count(control)), Matrix<double>(rows, samples));
@@ -227,14 +205,6 @@ static void add_pairs(const std::int32_t* atom, const double* code, std::size_t 
   }
 }
 
-template <class T>
-double DictionaryDual<T>::row_weight(Index i, Index j) const {
-  return static_cast<double>(problem_.weights.entry(i, j)) * sample_weight(j) *
-         (problem_.weights.feature.empty()
-              ? 1.0
-              : static_cast<double>(problem_.weights.feature[static_cast<std::size_t>(i)]));
-}
-
 // pairs(:, kl) = sum_j (w_ij v_ij)_i s_kj s_lj for the rows i of the block
 template <class T>
 void DictionaryDual<T>::row_grams(Index first, Index count, Matrix<double>& pairs) const {
@@ -243,7 +213,7 @@ void DictionaryDual<T>::row_grams(Index first, Index count, Matrix<double>& pair
   double row[kRows] = {};
   for (Index j = 0; j < n_; ++j) {
     const std::size_t begin = start_[static_cast<std::size_t>(j)], end = start_[static_cast<std::size_t>(j + 1)];
-    for (Index i = 0; i < count; ++i) row[i] = row_weight(first + i, j);
+    for (Index i = 0; i < count; ++i) row[i] = static_cast<double>(problem_.weights(first + i, j));
     add_pairs(atom_.data() + begin, code_.data() + begin, end - begin, row, pairs.data());
   }
 }
@@ -257,7 +227,7 @@ void DictionaryDual<T>::dense_row_grams(Index first, Index count, Matrix<double>
       const Index b = std::min(w.scaled.cols(), n_ - from);
       fill_codes(from, b, w.scaled);
       for (Index j = 0; j < b; ++j) {
-        const double root = std::sqrt(row_weight(first + i, from + j));
+        const double root = std::sqrt(static_cast<double>(problem_.weights(first + i, from + j)));
         for (Index k = 0; k < u_; ++k) w.scaled(k, j) *= root;
       }
       gram<double>(Op::plain, 1, w.scaled.view().columns(0, b), from > 0 ? 1 : 0, w.system.view());

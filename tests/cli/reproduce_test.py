@@ -155,7 +155,7 @@ class Reproduce(Case):
         for graph in ("raw", "half:40"):
             rows = [r for r in tuning if r["graph"] == graph]
             best = max(rows, key=lambda r: float(r["acc"]))
-            enough = float(best["acc"]) - float(best["sd"])  # of those that will do, the sparsest
+            enough = float(best["acc"]) - float(best["acc_sd"])  # of those that will do, the sparsest
             self.assertEqual([r for r in rows if r["chosen"] == "yes"], [r for r in rows if float(r["acc"]) >= enough][:1])
             self.assertEqual({r["protocol"] for r in rows}, {"paper" if graph == "raw" else "recommended"})
         chosen = {r["beta"] for r in tuning if r["chosen"] == "yes"}
