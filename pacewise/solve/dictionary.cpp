@@ -147,7 +147,7 @@ void into_ball(Matrix<T>& B) {
 template <class T>
 void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a, const StepOptions& options,
               const Control& control, Matrix<T>& B, Evaluation& best, StepReport& report) {
-  constexpr int patience = 6, memory = 5;
+  constexpr int patience = 5, memory = 5;
   constexpr double delta = 1e-4;
   const double goal = std::max(options.tol, precision_floor<T>() / 4), start = best.fit + best.rounding;
   const Index m = problem.X.rows, n = problem.X.cols;
@@ -198,7 +198,8 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
   const std::vector<double> a = curvature(problem, control);
   // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
   // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta.
-  double delta = 1e-4;
+  // With entry weights rows may know nothing about an atom, which makes the dual flat and steep at once: more of it.
+  double delta = problem.weights.entry.empty() ? 1e-4 : 1e-2;
   const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
   const double goal = std::max(options.tol, precision_floor<T>() / 4);
   if (!problem.weights.entry.empty()) {

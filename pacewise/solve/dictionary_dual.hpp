@@ -41,7 +41,7 @@ class DictionaryDual {
 
  private:
   struct Worker;
-  static constexpr Index kRows = 16;  // rows whose Gram matrices are accumulated together
+  static constexpr Index kRows = 16, kDenseRows = 64;  // rows whose Gram matrices are made together
   bool one_gram() const { return problem_.weights.entry.empty() && problem_.weights.feature.empty(); }
   double sample_weight(Index j) const;
   void make_shared_gram(const Control& control);
@@ -54,8 +54,9 @@ class DictionaryDual {
   void hessian_by_groups(const std::vector<double>& theta, const Control& control);
   void pass_rows(bool with_hessian, const Control& control);
   void measure_slope();
-  void row_grams(Index first, Index count, Matrix<double>& pairs) const;
-  void dense_row_grams(Index first, Index count, Matrix<double>& pairs, Worker& w) const;
+  void sparse_row_grams(Index first, Index count, Matrix<double>& grams) const;
+  void dense_row_grams(Index first, Index count, Matrix<double>& grams, Worker& w) const;
+  void unpack(const Matrix<double>& grams, Index i, Matrix<double>& system) const;
   void solve_row(Index i, Worker& w, Matrix<double>* hessian);
   double violation() const;
   bool newton_direction(bool secular);
@@ -82,8 +83,9 @@ class DictionaryDual {
   std::vector<Index> free_;
   bool hessian_is_fresh_ = false;  // made at the present multipliers
   bool reuse_ = false;             // the last step gained so much that the same Hessian will do once more
-  // The Grams of every block of rows, kRows x u(u+1)/2 each, when they fit in memory: else made anew in every pass.
-  bool keep_grams_ = false;
+  // The Grams of every block of rows, u(u+1)/2 numbers a row, when they fit in memory: else made anew in every pass.
+  bool keep_grams_ = false, dense_ = false;
+  Index rows_ = kRows;
   std::vector<Matrix<double>> grams_;
 };
 

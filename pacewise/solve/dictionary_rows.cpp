@@ -11,15 +11,17 @@ namespace pacewise {
 
 template <class T>
 struct DictionaryDual<T>::Worker {
-  Worker(Index u, Index pairs_rows, Index chunk)
-      : system(u, u),
-        x(u, 1),
-        pairs(pairs_rows, pairs_rows > 0 ? u * (u + 1) / 2 : 0),
-        scaled(chunk > 0 ? u : 0, chunk) {}
+  explicit Worker(Index u) : system(u, u), x(u, 1) {}
+  void make_room_for_products(Index u, Index rows, Index samples) {
+    codes.resize(u, samples);
+    products.resize(u * (u + 1) / 2, samples);
+    weights.resize(rows, samples);
+  }
   Matrix<double> system;  // M_i + delta + Lambda, then its factor, then its inverse
   Matrix<double> x;
-  Matrix<double> pairs;   // kRows x u(u+1)/2: entry (k >= l) of the Grams of kRows rows side by side
-  Matrix<double> scaled;  // codes of a chunk of samples, times the root of a row's weights
+  Matrix<double> grams;  // of a block of rows, where they are not kept
+  // of a chunk of samples: codes, s_k s_l, and the weights in the rows of a block
+  Matrix<double> codes, products, weights;
 };
 
 template <class T>
@@ -205,35 +207,46 @@ static void add_pairs(const std::int32_t* atom, const double* code, std::size_t 
   }
 }
 
-// pairs(:, kl) = sum_j (w_ij v_ij)_i s_kj s_lj for the rows i of the block
+// Sparse codes: grams(i, kl) = sum_j w_ij v_ij s_kj s_lj for the rows i of a block, over the pairs k >= l in use
 template <class T>
-void DictionaryDual<T>::row_grams(Index first, Index count, Matrix<double>& pairs) const {
+void DictionaryDual<T>::sparse_row_grams(Index first, Index count, Matrix<double>& grams) const {
   static_assert(kRows == 16);
-  pairs.fill(0);
+  grams.fill(0);
   double row[kRows] = {};
   for (Index j = 0; j < n_; ++j) {
     const std::size_t begin = start_[static_cast<std::size_t>(j)], end = start_[static_cast<std::size_t>(j + 1)];
     for (Index i = 0; i < count; ++i) row[i] = static_cast<double>(problem_.weights(first + i, j));
-    add_pairs(atom_.data() + begin, code_.data() + begin, end - begin, row, pairs.data());
+    add_pairs(atom_.data() + begin, code_.data() + begin, end - begin, row, grams.data());
   }
 }
 
-// The same by one dense product a row, (S D^1/2)(S D^1/2)': where more than two fifths of the codes are not zero it is
-// faster than their pairs.
+// Dense codes: one product for all rows of a block,  grams(kl, i) = sum_j (s_kj s_lj) w_ij v_ij,  kl by columns l
 template <class T>
-void DictionaryDual<T>::dense_row_grams(Index first, Index count, Matrix<double>& pairs, Worker& w) const {
-  for (Index i = 0; i < count; ++i) {
-    for (Index from = 0; from < n_; from += w.scaled.cols()) {
-      const Index b = std::min(w.scaled.cols(), n_ - from);
-      fill_codes(from, b, w.scaled);
-      for (Index j = 0; j < b; ++j) {
-        const double root = std::sqrt(static_cast<double>(problem_.weights(first + i, from + j)));
-        for (Index k = 0; k < u_; ++k) w.scaled(k, j) *= root;
-      }
-      gram<double>(Op::plain, 1, w.scaled.view().columns(0, b), from > 0 ? 1 : 0, w.system.view());
+void DictionaryDual<T>::dense_row_grams(Index first, Index count, Matrix<double>& grams, Worker& w) const {
+  for (Index from = 0; from < n_; from += w.codes.cols()) {
+    const Index b = std::min(w.codes.cols(), n_ - from);
+    fill_codes(from, b, w.codes);
+    for (Index j = 0; j < b; ++j) {
+      const double* s = w.codes.col(j);
+      double* to = w.products.col(j);
+      for (Index l = 0; l < u_; to += u_ - l, ++l)
+        for (Index k = l; k < u_; ++k) to[k - l] = s[l] * s[k];
+      for (Index i = 0; i < count; ++i) w.weights(i, j) = static_cast<double>(problem_.weights(first + i, from + j));
     }
+    gemm<double>(Op::plain, Op::transposed, 1, w.products.view().columns(0, b), w.weights.view().block(0, 0, count, b),
+                 from > 0 ? 1 : 0, grams.view().columns(0, count));
+  }
+}
+
+// The lower triangle of M_i, row i of a block
+template <class T>
+void DictionaryDual<T>::unpack(const Matrix<double>& grams, Index i, Matrix<double>& system) const {
+  if (dense_) {
+    const double* from = grams.col(i);
+    for (Index l = 0; l < u_; from += u_ - l, ++l) std::copy_n(from, u_ - l, system.col(l) + l);
+  } else {
     for (Index k = 0; k < u_; ++k)
-      for (Index l = 0; l <= k; ++l) pairs(i, k * (k + 1) / 2 + l) = w.system(k, l);
+      for (Index l = 0; l <= k; ++l) system(k, l) = grams(i, k * (k + 1) / 2 + l);
   }
 }
 
@@ -257,25 +270,28 @@ template <class T>
 void DictionaryDual<T>::pass_rows(bool with_hessian, const Control& control) {
   // A fixed number of groups of row blocks, each with its own Hessian: sums in group order, whatever the threads.
   const bool own_grams = !problem_.weights.entry.empty();
-  const Index blocks = block_count(m_, kRows), groups = std::min<Index>(blocks, 16);
+  const Index rows = own_grams ? rows_ : kRows, blocks = block_count(m_, rows), groups = std::min<Index>(blocks, 16);
   std::vector<Worker> workers;
-  const bool dense = own_grams && static_cast<double>(code_.size()) > 0.4 * static_cast<double>(u_ * n_);
-  for (int t = 0; t < thread_count(control); ++t)
-    workers.emplace_back(u_, own_grams && !keep_grams_ ? kRows : 0, dense ? std::min<Index>(n_, 2048) : 0);
+  for (int t = 0; t < thread_count(control); ++t) {
+    workers.emplace_back(u_);
+    if (own_grams && dense_) workers.back().make_room_for_products(u_, rows, std::min<Index>(n_, 64));
+  }
   std::vector<Matrix<double>> sums(static_cast<std::size_t>(with_hessian ? groups : 0), Matrix<double>(u_, u_));
   parallel_blocks(groups, control, [&](Index group, int worker) {
     Worker& w = workers[static_cast<std::size_t>(worker)];
     for (Index block = group; block < blocks && !control.stop(); block += groups) {
-      const Index first = block * kRows, count = block_length(m_, block, kRows);
-      Matrix<double>& pairs = keep_grams_ ? grams_[static_cast<std::size_t>(block)] : w.pairs;
-      const bool made = keep_grams_ && !pairs.empty();
-      if (keep_grams_ && !made) pairs.resize(kRows, u_ * (u_ + 1) / 2);
-      if (own_grams && !made && dense) dense_row_grams(first, count, pairs, w);
-      if (own_grams && !made && !dense) row_grams(first, count, pairs);
+      const Index first = block * rows, count = block_length(m_, block, rows), pairs = u_ * (u_ + 1) / 2;
+      Matrix<double>& grams = keep_grams_ ? grams_[static_cast<std::size_t>(block)] : w.grams;
+      if (own_grams && (grams.empty() || !keep_grams_)) {
+        grams.resize(dense_ ? pairs : rows, dense_ ? rows : pairs);
+        if (dense_)
+          dense_row_grams(first, count, grams, w);
+        else
+          sparse_row_grams(first, count, grams);
+      }
       for (Index i = 0; i < count; ++i) {
         if (own_grams) {
-          for (Index k = 0; k < u_; ++k)
-            for (Index l = 0; l <= k; ++l) w.system(k, l) = pairs(i, k * (k + 1) / 2 + l);
+          unpack(grams, i, w.system);
         } else {
           const double phi = static_cast<double>(problem_.weights.feature[static_cast<std::size_t>(first + i)]);
           for (Index l = 0; l < u_; ++l)
