@@ -297,8 +297,7 @@ void define_reproduce(Program& program) {
   c.file("--out", a->output, "Folder of the results; cells already in its cells.csv are not computed again", "DIR")
       ->default_str(a->output);
   c.app()
-      .add_flag("--quick", a->quick,
-                "One seed, the half:40 graph, fewer iterations, settings of the repository instead of tuning")
+      .add_flag("--quick", a->quick, "One seed, the half:40 graph, settings of the repository instead of tuning")
       ->group("Options");
   c.file("--rho", a->rhos, "Amounts of noise", "LIST")->default_str("0,0.2,0.4,0.6,0.8,1");
   c.file("--methods", a->methods, "Of OS,SC,LSC-G,LSC-H,CSC,SPSC-E,SPSC-S,SPSC-F", "LIST")->default_str("all");

@@ -141,7 +141,7 @@ complete -c pacewise -n '__fish_seen_subcommand_from demo' -l progress -x -a 'au
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -s h -l help -d 'Show this help and leave'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l data -r -d 'Folder of COIL20.mat, PIE_pose27.mat and mnist-t10k-*-ubyte.gz'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l out -r -d 'Folder of the results; cells already in its cells.csv are not computed again'
-complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l quick -d 'One seed, the half:40 graph, fewer iterations, settings of the repository instead of tuning'
+complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l quick -d 'One seed, the half:40 graph, settings of the repository instead of tuning'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l rho -x -d 'Amounts of noise'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l methods -x -d 'Of OS,SC,LSC-G,LSC-H,CSC,SPSC-E,SPSC-S,SPSC-F'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l graphs -x -d 'Where graphs come from: raw,half:40,clean'

@@ -170,6 +170,12 @@ void add_tuning(Page& page, const Findings& findings) {
                       fmt::format("{}", r.setting.alpha), fmt::format("{}", r.setting.gamma),
                       fmt::format("{}", r.setting.eta), fixed_text(r.acc, 4), fixed_text(r.sd, 4), fixed_text(r.nmi, 4),
                       r.chosen ? "yes" : "no"});
+  page.paragraph(
+      "Of the betas and alphas within one standard deviation (over the runs of k-means) of the best, the largest beta "
+      "and "
+      "the smallest alpha are taken: SC and LSC may be a little better elsewhere, as the search shows. Of gamma and "
+      "eta "
+      "the best are taken.");
   page.markup("<details><summary>The search: every candidate</summary>\n");
   page.table(t);
   page.markup("</details>\n");

@@ -21,13 +21,13 @@ Settings Settings::committed() {
 }
 
 void Settings::set(const std::string& dataset, Source source, Method method, ChosenSetting chosen) {
-  chosen_[{dataset, reproduce::tuned_as(source), tuned_as(method)}] = std::move(chosen);
+  chosen_[{dataset, source, tuned_as(method)}] = std::move(chosen);
 }
 
 const ChosenSetting& Settings::of(const std::string& dataset, Source source, Method method) const {
   static const ChosenSetting none{{}, "has none"};
   if (method == Method::os) return none;
-  const auto found = chosen_.find({dataset, reproduce::tuned_as(source), tuned_as(method)});
+  const auto found = chosen_.find({dataset, source, tuned_as(method)});
   if (found == chosen_.end())
     throw Error("settings: none for " + dataset + ", graph " + std::string(name_of(source)) + ", " +
                 std::string(name_of(method)));

@@ -66,12 +66,12 @@ struct Setting {
   bool operator<(const Setting& other) const { return all() < other.all(); }
 };
 
-/// Settings are tuned on clean data, where the raw and the clean graph are one; each source is judged by the protocol
-/// that belongs to it.
-inline Source tuned_as(Source source) { return source == Source::clean ? Source::raw : source; }
-inline Protocol judged_by(Source source) { return source == Source::half ? Protocol::recommended : Protocol::paper; }
-/// OS and SC have no graph, yet SC has a beta: that of the source which belongs to the protocol.
-inline Source source_for(Protocol protocol) { return protocol == Protocol::recommended ? Source::half : Source::raw; }
+/// Settings are tuned on clean data. What a user has is judged by the recommended protocol; the clean graph, which the
+/// paper must have used, by the paper's. Without noise the raw and the clean graph are one: the same fits, judged
+/// twice.
+inline Protocol judged_by(Source source) { return source == Source::clean ? Protocol::paper : Protocol::recommended; }
+/// OS and SC have no graph, yet SC has a beta: that of a source which is judged by the protocol.
+inline Source source_for(Protocol protocol) { return protocol == Protocol::recommended ? Source::half : Source::clean; }
 
 /// The paper's 128 atoms, or half as many as there are samples where those are few.
 Options fit_options(Method method, Source source, const Setting& setting, std::uint64_t seed, Index samples);

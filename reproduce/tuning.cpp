@@ -58,19 +58,14 @@ std::vector<TuningRow> tune(const Dataset& dataset, const std::vector<Method>& m
   const bool lsc_h = csc || wants(Method::lsc_h), lsc_g = wants(Method::lsc_g);
   std::vector<TuningRow> rows;
   if (!lsc_h && !lsc_g && !wants(Method::sc)) return rows;
-  std::vector<Source> spaces;
-  for (const Source source : {Source::raw, Source::half})
-    if (std::any_of(sources.begin(), sources.end(), [&](Source s) { return tuned_as(s) == source; }))
-      spaces.push_back(source);
-
   std::vector<Search> searches;
   std::vector<Setting> betas;
   for (const double beta : kBetas) betas.push_back({beta, 0, 0, 0});
-  for (const Source source : {Source::raw, Source::half}) searches.push_back({source, Method::sc, betas, true});
+  for (const Source source : kSources) searches.push_back({source, Method::sc, betas, true});
   run_searches(dataset, searches, "beta", runner, settings, rows);
 
   searches.clear();
-  for (const Source source : spaces)
+  for (const Source source : sources)
     for (const Method method : {Method::lsc_g, Method::lsc_h}) {
       if (!(method == Method::lsc_g ? lsc_g : lsc_h)) continue;
       std::vector<Setting> candidates;
@@ -81,7 +76,7 @@ std::vector<TuningRow> tune(const Dataset& dataset, const std::vector<Method>& m
   run_searches(dataset, searches, "alpha", runner, settings, rows);
 
   searches.clear();
-  for (const Source source : spaces) {
+  for (const Source source : sources) {
     if (!csc) break;
     std::vector<Setting> candidates;
     const Setting base = settings.of(dataset.name, source, Method::lsc_h).setting;

@@ -18,9 +18,9 @@ struct TuningRow {
 
 /// As in the paper, on the clean data and seed 0, by the mean ACC over the runs of k-means: beta for SC; at that beta,
 /// alpha for LSC-G and for LSC-H; at LSC-H's alpha and at 16, gamma and eta for CSC; the self-paced methods take CSC's.
-/// Once for the raw space, once for half:40. Only what `methods` and `sources` need is searched. ACC rises slowly with
-/// alpha up to the end of the grid, by less than its spread: of those within one standard deviation of the best the
-/// smallest alpha is taken, elsewhere the best, the first of equals.
+/// Once for each graph. Only what `methods` and `sources` need is searched. ACC changes slowly with beta and alpha, by
+/// less than its spread, and small betas and large alphas are slow: of those within one standard deviation of the best
+/// the largest beta and the smallest alpha are taken; of gamma and eta the best, the first of equals.
 std::vector<TuningRow> tune(const Dataset& dataset, const std::vector<Method>& methods,
                             const std::vector<Source>& sources, Runner& runner, Settings& settings);
 

@@ -45,7 +45,7 @@ double largest_gap(const Matrix<double>& a, const Matrix<double>& b) {
 TEST(ColumnMixing, SolvesAffineMapsInAsManyStepsAsRows) {
   const Index rows = 4, columns = 7;
   const Affine f(rows, columns, 1.5);
-  ColumnMixing mixing(rows, columns, 4);
+  ColumnMixing mixing(4);
   Matrix<double> y(rows, columns), slope;
   Matrix<double> plain = y;
   for (int step = 0; step < 6; ++step) {
@@ -60,7 +60,7 @@ TEST(ColumnMixing, SolvesAffineMapsInAsManyStepsAsRows) {
 }
 
 TEST(ColumnMixing, StaysAtAFixedPoint) {
-  ColumnMixing mixing(3, 2, 2);
+  ColumnMixing mixing(2);
   Matrix<double> y(3, 2);
   y.fill(0.5);
   const Matrix<double> fixed = y;

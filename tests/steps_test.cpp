@@ -64,30 +64,63 @@ TYPED_TEST(Steps, CodesAreOptimalWhenNewtonSystemsAreNotStored) {
       for (const double ratio : {0.0, 0.05}) check_codes<TypeParam>(shape, kind, 8, 1, ratio, 1);
 }
 
+/// `keep`: the share of the codes that stay
+template <class T>
+void check_dictionary(const zoo::Shape& shape, Kind kind, double size, double keep, std::size_t memory_bytes) {
+  auto p = zoo::make<T>(shape, kind, 11 + seed_shift());
+  Random random(5);
+  for (Index i = 0; i < p.S.size(); ++i)
+    if (random.uniform() >= keep) p.S.data()[i] = 0;
+  for (Index i = 0; i < p.X.size(); ++i) p.X.data()[i] *= static_cast<T>(size);
+  const DictionaryProblem<T> problem{p.X, p.weights, p.S};
+  for (const bool warm : {true, false}) {
+    Matrix<T> B = warm ? p.B : Matrix<T>(p.X.rows(), p.S.rows());
+    auto setting = zoo::setting(p, 0, 0, 0);
+    setting.B = reference::widen(B);
+    const double before = static_cast<double>(reference::objective(setting).fit);
+    const StepReport report = solve_dictionary(problem, B, {tolerance<T>().certificate / 4, 500, memory_bytes}, {});
+    setting.B = reference::widen(B);
+    const double certificate = reference::dictionary_certificate(setting);
+    const std::string where =
+        p.name + ", size " + std::to_string(size) + ", keep " + std::to_string(keep) + (warm ? ", warm" : ", cold");
+    EXPECT_LE(certificate, tolerance<T>().certificate) << where << " passes " << report.rounds;
+    EXPECT_NEAR(report.certificate, certificate, tolerance<T>().recomputed) << where;
+    const double after = static_cast<double>(reference::objective(setting).fit);
+    EXPECT_LE(after, before * (1 + tolerance<T>().recomputed)) << where;
+  }
+}
+
 TYPED_TEST(Steps, DictionaryIsOptimalOnTheGrid) {
-  using T = TypeParam;
   for (const auto& shape : zoo::shapes())
     for (const Kind kind : kKinds)
-      for (const double size : {0.1, 1.0, 10.0}) {  // larger data push more atoms to the boundary
-        auto p = zoo::make<T>(shape, kind, 11 + seed_shift());
-        for (Index j = 0; j < p.X.cols(); ++j)
-          for (Index i = 0; i < p.X.rows(); ++i) p.X(i, j) *= static_cast<T>(size);
-        const DictionaryProblem<T> problem{p.X, p.weights, p.S};
-        for (const bool warm : {true, false}) {
-          Matrix<T> B = warm ? p.B : Matrix<T>(p.X.rows(), p.S.rows());
-          auto setting = zoo::setting(p, 0, 0, 0);
-          setting.B = reference::widen(B);
-          const double before = static_cast<double>(reference::objective(setting).fit);
-          const StepReport report = solve_dictionary(problem, B, {tolerance<T>().certificate / 4, 500, 0}, {});
-          setting.B = reference::widen(B);
-          const double certificate = reference::dictionary_certificate(setting);
-          const std::string where = p.name + ", size " + std::to_string(size) + (warm ? ", warm" : ", cold");
-          EXPECT_LE(certificate, tolerance<T>().certificate) << where << " passes " << report.rounds;
-          EXPECT_NEAR(report.certificate, certificate, tolerance<T>().recomputed) << where;
-          const double after = static_cast<double>(reference::objective(setting).fit);
-          EXPECT_LE(after, before * (1 + tolerance<T>().recomputed)) << where;
-        }
+      for (const double size : {0.1, 1.0, 10.0})  // larger data push more atoms to the boundary
+        check_dictionary<TypeParam>(shape, kind, size, 1, 0);
+}
+
+// Few codes: Grams of rows from their nonzeros. More rows than fit into one block of Grams, kept or made in every pass.
+TYPED_TEST(Steps, DictionaryIsOptimalForFewCodesAndManyRows) {
+  for (const std::size_t memory_bytes : {0, 1})
+    for (const double keep : {1.0, 0.3}) {
+      for (const auto& shape : zoo::shapes()) check_dictionary<TypeParam>(shape, Kind::element, 1, keep, memory_bytes);
+      check_dictionary<TypeParam>({"many rows", 150, 40, 6, false, false, 0.8}, Kind::element, 3, keep, memory_bytes);
+    }
+}
+
+TYPED_TEST(Steps, DictionaryTakesNoMoreRoundsThanAskedAndSaysWhatItReached) {
+  using T = TypeParam;
+  for (const Kind kind : kKinds) {
+    const auto p = zoo::make<T>({"many missing", 30, 25, 6, false, false, 0.7}, kind, 3);
+    const DictionaryProblem<T> problem{p.X, p.weights, p.S};
+    for (const int rounds : {0, 1, 2}) {
+      Matrix<T> B = p.B;
+      const StepReport report = solve_dictionary(problem, B, {1e-12, rounds, 0}, {});
+      EXPECT_LE(report.rounds, rounds) << p.name;
+      EXPECT_NEAR(report.certificate, dictionary_certificate(problem, B, {}), tolerance<T>().recomputed) << p.name;
+      if (rounds == 0) {
+        EXPECT_EQ(B, p.B) << p.name;
       }
+    }
+  }
 }
 
 }  // namespace

@@ -146,6 +146,7 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
   if (!consistency_.empty()) gemm<double>(Op::plain, Op::plain, 1, consistency_, wide, 1, Y);
 }
 
+// Y = A_j z_j alone
 template <class T>
 template <class U>
 void CodesModel<T>::fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y,
@@ -301,14 +302,6 @@ double CodesModel<T>::curvature_bound(Index j) const {
   return w * gram_bound_ + consistency_bound_ + problem_.coupling.alpha * coupling;
 }
 
-#define PACEWISE_INSTANTIATE(T, U)                                                                                 \
-  template void CodesModel<T>::fit_curvature<U>(MatrixView<const U>, const Samples&, MatrixView<double>, Scratch&) \
-      const;
-PACEWISE_INSTANTIATE(float, float)
-PACEWISE_INSTANTIATE(float, double)
-PACEWISE_INSTANTIATE(double, float)
-PACEWISE_INSTANTIATE(double, double)
-#undef PACEWISE_INSTANTIATE
 template class CodesModel<float>;
 template class CodesModel<double>;
 

@@ -62,9 +62,6 @@ class CodesModel {
   void gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch) const;
   /// Y = A_j z_j + alpha (Z L)_j for the same samples; Z is r x n
   void curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
-  /// Y = A_j z_j alone
-  template <class U>
-  void fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   /// Fills rows and columns [old, size) of the Gram block of sample j over `atoms`, in double whatever T:
   /// near-duplicate atoms differ by less than float rounding of their Gram matrix
   void extend_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
@@ -78,6 +75,8 @@ class CodesModel {
   void gram_of_all_rows(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                         Scratch& scratch) const;
   void apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
+  template <class U>
+  void fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   template <class U>
   void add_manifold(MatrixView<const U> S, const Samples& samples, double factor, MatrixView<double> Y) const;
   double omega(Index j) const {

@@ -6,19 +6,16 @@
 
 namespace pacewise {
 
-ColumnMixing::ColumnMixing(Index rows, Index columns, int memory) : memory_(memory) {
-  for (int h = 0; h <= memory; ++h)
-    past_.push_back({Matrix<double>(rows, columns), Matrix<double>(rows, columns), Matrix<double>(rows, columns)});
-}
-
 // With F_h the residuals of a column, d_h = F_now - F_h:   min_t |F_now - sum_h t_h d_h|^2,
 //   y = f_now - sum_h t_h (f_now - f_h),   and the same for what is affine in f.
 void ColumnMixing::next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y) {
   const Index rows = image.rows();
-  const auto size = static_cast<int>(past_.size());
+  const int size = memory_ + 1;
+  if (static_cast<int>(past_.size()) < size) past_.emplace_back();
   Past& now = past_[static_cast<std::size_t>(count_ % size)];
   now.image = image;
   now.affine = affine;
+  now.residual.resize(image.rows(), image.cols());
   for (Index i = 0; i < y.size(); ++i) now.residual.data()[i] = image.data()[i] - y.data()[i];
   const int used = std::min(count_, memory_);
   std::vector<const Past*> old;

@@ -7,7 +7,7 @@ namespace pacewise {
 /// combination of its own last values that would make its residual f(y) - y smallest if f were affine.
 class ColumnMixing {
  public:
-  ColumnMixing(Index rows, Index columns, int memory);
+  explicit ColumnMixing(int memory) : memory_(memory) {}
   /// f(y) and a quantity that is affine in it (the gradient of a quadratic) come in; y becomes the next point to try
   /// and `affine` what belongs to it.
   void next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y);
@@ -17,7 +17,7 @@ class ColumnMixing {
     Matrix<double> image, affine, residual;
   };
   int memory_, count_ = 0;
-  std::vector<Past> past_;  // a ring: the newest at (count_ - 1) % size
+  std::vector<Past> past_;  // at most memory + 1, a ring: the newest at (count_ - 1) % (memory + 1)
 };
 
 }  // namespace pacewise

@@ -162,6 +162,8 @@ class Coupled {
     // these first.
     constexpr int settled_steps = 12;
     const int max_steps = model_.shared() && iterations_ > 40 ? std::min(4 * iterations_, 400) : 30;
+    using Form = typename CoupledSystem<T, U>::Form;
+    const Form form = system_.near_leads() && !refused_ ? Form::near : Form::exact;
     double momentum = 1;
     int settled = 0;
     for (int step = 0; step < max_steps && settled < settled_steps && !control_.stop(); ++step) {
@@ -177,7 +179,7 @@ class Coupled {
       changes_.assign(partial_.size(), 0.0);
       moves_.assign(partial_.size(), 0.0);
       uphill = over_blocks([&](Index block, int worker) {
-        system_.apply(block, worker, system_.leading(), image_);
+        system_.apply(block, worker, form, image_);
         return proximal_block(block, push);
       });
       double changed = 0;
@@ -236,7 +238,8 @@ class Coupled {
 
   void keep_if_lower() {
     for (std::size_t i = 0; i < now_.size(); ++i) ahead_[i] = now_[i] - from_[i];
-    if (control_.stop() || !(change(ahead_) < 0)) return;
+    refused_ = !(change(ahead_) < 0);
+    if (control_.stop() || refused_) return;
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a)
         S_(system_.atom(j, a), j) = static_cast<T>(now_[at(system_.begin(j) + a)]);
@@ -366,6 +369,7 @@ class Coupled {
   CoupledSystem<T, U> system_;
   double damping_ = 0;       // of the Newton systems
   int iterations_ = 0;       // of the last conjugate gradients
+  bool refused_ = false;     // the last proximal steps did not lower the objective
   Matrix<T> best_;           // the codes of the smallest certificate so far
   Matrix<double> gradient_;  // r x n
   Matrix<double> move_;      // a change of S, r x n

@@ -174,7 +174,8 @@ void CoupledSystem<T, U>::factorise(double damping) {
 template <class T, class U>
 void CoupledSystem<T, U>::decompose() {
   double mean_weight = 0;
-  for (Index j = 0; j < n_; ++j) mean_weight += model_.fit_weight(j) / static_cast<double>(n_);
+  for (Index j = 0; j < n_; ++j)
+    mean_weight += (model_.shared() ? model_.fit_weight(j) : omega_[at(j)]) / static_cast<double>(n_);
   Matrix<double> form = model_.fit_gram();
   const Matrix<double>& C = model_.consistency_gram();
   for (Index i = 0; i < form.size(); ++i)

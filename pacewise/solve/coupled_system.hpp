@@ -35,10 +35,9 @@ class CoupledSystem {
   /// y_j = ((A + alpha L) x)_j for the samples of one block, x as spread
   enum class Form : std::uint8_t { exact, near };
   void apply(Index block, int worker, Form form, Vector<double>& y);
-  /// The form to find supports with: the near one where the exact one is dear, but not in double, the last resort.
-  Form leading() const {
-    return model_.shared() || gram_blocks_ || !std::is_same_v<U, float> ? Form::exact : Form::near;
-  }
+  /// Whether the near form is the one to find supports with: where the exact one is dear, but not in double, the last
+  /// resort.
+  bool near_leads() const { return !model_.shared() && !gram_blocks_ && std::is_same_v<U, float>; }
   /// y_j <- preconditioner^-1 y_j for the samples of one block
   void precondition(Index block, int worker, Vector<double>& y);
   /// |A_j| + alpha sum_k |L_jk| at least, for every sample
@@ -70,7 +69,7 @@ class CoupledSystem {
   const double alpha_, beta_;
   const Sparse& L_;
   double memory_;     // bytes that blocks may take
-  bool gram_blocks_;  // entry weights, and they fit
+  bool gram_blocks_;  // entry weights, and they fit and pay
   Preconditioner preconditioner_ = Preconditioner::blocks;
   double damping_ = 0;
   std::vector<double> diagonal_, bounds_, omega_;

@@ -139,47 +139,57 @@ void into_ball(Matrix<T>& B) {
   }
 }
 
+/// The mean weight of every sample
+template <class T>
+Weights<T> mean_weights(const Weights<T>& weights, Index m, Index n, const Control& control) {
+  Weights<T> mean;
+  mean.sample.resize(static_cast<std::size_t>(n));
+  parallel_blocks(block_count(n), control, [&](Index block, int) {
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
+      double sum = 0;
+      for (Index i = 0; i < m; ++i) sum += static_cast<double>(weights(i, j));
+      mean.sample[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(m));
+    }
+  });
+  return mean;
+}
+
 /// Entry weights give every row i of B a Gram of its own, M_i = S diag(w_i v_i) S'. Where the weights do not differ too
 /// much, the Gram of each sample's mean weight is near enough to all of them to lead:
 ///   B <- argmin  <G(Y), B - Y> + tr (B - Y) M (B - Y)'   on the unit balls, Y mixed from earlier steps row by row
-/// needs one pass over the data a step and no array beyond a few dictionaries. Ends at the goal, or where halving the
-/// certificate takes more than a few steps. B becomes the best found.
+/// needs one pass over the data a step and no array beyond some twenty dictionaries. Ends at the goal, or where halving
+/// the certificate takes more than a few steps. B becomes the best found, `best` its evaluation.
 template <class T>
 void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a, const StepOptions& options,
               const Control& control, Matrix<T>& B, Evaluation& best, StepReport& report) {
-  constexpr int patience = 5, memory = 5;
+  constexpr int patience = 6, memory = 4, passes = 30;
   constexpr double delta = 1e-4;
-  const double goal = std::max(options.tol, precision_floor<T>() / 4), start = best.fit + best.rounding;
-  const Index m = problem.X.rows, n = problem.X.cols;
-  Weights<T> mean;
-  mean.sample.resize(static_cast<std::size_t>(n));
-  for (Index j = 0; j < n; ++j) {
-    double sum = 0;
-    for (Index i = 0; i < m; ++i) sum += static_cast<double>(problem.weights(i, j));
-    mean.sample[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(m));
-  }
+  const double goal = std::max(options.tol, precision_floor<T>() / 4), highest = best.fit + best.rounding;
+  const Index m = problem.X.rows;
+  const Weights<T> mean = mean_weights(problem.weights, m, problem.X.cols, control);
   DictionaryDual<T> dual({problem.X, mean, problem.S}, a, B, delta, options, control);
   dual.set_multipliers(best.multiplier, 1e-2);
-  ColumnMixing mixing(dual.used(), m, memory);
+  ColumnMixing mixing(memory);
   Matrix<double> y(dual.used(), m), slope(dual.used(), m), b(dual.used(), m);
   dual.pack(B, y);
   dual.pack_slope(best.gradient, slope);
   Matrix<T> candidate = B;
   double last = best.certificate, milestone = last;
-  for (int stale = 0; best.certificate > goal && stale < patience;) {
+  for (int stale = 0; best.certificate > goal && stale < patience && report.rounds < options.max_rounds;) {
     dual.model_about(y, slope);
-    report.rounds += dual.solve(std::max(0.1 * goal, 1e-2 * std::min(last, 1e-2)), options.max_rounds, control);
+    dual.solve(std::max(0.1 * goal, 1e-2 * std::min(last, 1e-2)), passes, control);
     dual.primal(candidate);
     into_ball(candidate);
     Evaluation now = evaluate(problem, candidate.view(), a, control);
     if (control.stop()) return;
+    ++report.rounds;
     last = now.certificate;
     stale = last < 0.5 * milestone ? 0 : stale + 1;
     if (stale == 0) milestone = last;
     dual.pack(candidate, b);
     dual.pack_slope(now.gradient, slope);
     mixing.next(b, slope, y);
-    if (now.fit > start || last >= best.certificate) continue;
+    if (!(now.fit <= highest && last < best.certificate)) continue;
     B = candidate;
     best = std::move(now);
   }
@@ -196,35 +206,42 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
   StepReport report;
   report.certificate = std::numeric_limits<double>::infinity();
   const std::vector<double> a = curvature(problem, control);
-  // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
-  // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta.
-  // With entry weights rows may know nothing about an atom, which makes the dual flat and steep at once: more of it.
-  double delta = problem.weights.entry.empty() ? 1e-4 : 1e-2;
-  const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
   const double goal = std::max(options.tol, precision_floor<T>() / 4);
-  if (!problem.weights.entry.empty()) {
-    Evaluation best = evaluate(problem, B.view(), a, control);
-    if (best.certificate > goal && !control.stop()) approach(problem, a, options, control, B, best, report);
+  const bool entries = !problem.weights.entry.empty();
+  const auto judged = [&](const Evaluation& e) {
+    report.certificate = e.certificate;
+    report.converged = e.certificate <= options.tol;
+    return e.certificate <= goal;
+  };
+  Evaluation start;
+  double highest = std::numeric_limits<double>::infinity();  // the fit may not rise
+  if (entries) {
+    start = evaluate(problem, B.view(), a, control);
     if (control.stop()) return report;
-    report.certificate = best.certificate;
-    report.converged = report.certificate <= options.tol;
-    if (report.certificate <= goal) return report;
+    highest = start.fit + start.rounding;
+    if (start.certificate > goal) approach(problem, a, options, control, B, start, report);
+    if (judged(start) || control.stop()) return report;
   }
+  // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
+  // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta. With entry
+  // weights rows may know nothing about an atom, which makes the dual flat and steep at once: more of it.
+  const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
+  double delta = entries ? std::clamp(start.certificate, 1e-4, 1e-2) : 1e-4;
   DictionaryDual<T> dual(problem, a, B, delta, options, control);
+  dual.aim_at_data(control);
   // Without entry weights the Gram of the codes, which the dual has, tells all: no pass over the data.
   const auto evaluation = [&](const Matrix<T>& at) {
-    if (!problem.weights.entry.empty()) return evaluate(problem, at.view(), a, control);
+    if (entries) return evaluate(problem, at.view(), a, control);
     auto slope = dual.slope(at, control);
     Evaluation out{slope.fit, slope.rounding, 0, std::move(slope.gradient), {}};
     judge<T>(at.view(), a, out);
     return out;
   };
-  const Evaluation start = evaluation(B);
-  if (control.stop()) return report;
-  report.certificate = start.certificate;
-  if (report.certificate <= goal) {
-    report.converged = report.certificate <= options.tol;
-    return report;
+  if (!entries) {
+    start = evaluation(B);
+    if (control.stop()) return report;
+    highest = start.fit + start.rounding;
+    if (judged(start)) return report;
   }
   dual.set_multipliers(start.multiplier, start.certificate < 1e-3 ? 1e-4 : 1e-2);
   Matrix<T> candidate = B;
@@ -235,7 +252,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     into_ball(candidate);
     const Evaluation now = evaluation(candidate);
     if (control.stop()) break;
-    if (now.fit <= start.fit + start.rounding && now.certificate < report.certificate) {
+    if (now.fit <= highest && now.certificate < report.certificate) {
       B = candidate;
       report.certificate = now.certificate;
     }

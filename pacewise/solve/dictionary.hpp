@@ -11,8 +11,9 @@ struct DictionaryProblem {
 };
 
 /// B-step, the paper's eq. 14:  min_B  sum w v (X - B S)^2  subject to |b_k|_2 <= 1.
-/// By Newton's method on the Lagrange dual (r unknowns). B (m x r) holds the start on entry and the dictionary on
-/// return; the fit never rises. Atoms no sample uses stay as they are (scaled back into the ball if outside).
+/// By Newton's method on the Lagrange dual (r unknowns); with entry weights by cheaper steps first. B (m x r) holds the
+/// start on entry and the dictionary on return; the fit never rises. Atoms no sample uses stay as they are (scaled back
+/// into the ball if outside).
 template <class T>
 StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
                             const Control& control);

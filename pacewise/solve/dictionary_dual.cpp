@@ -46,15 +46,14 @@ DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std
   } else {
     // measured: above a quarter of non-zeros all pairs in one product are faster than those in use
     dense_ = 4 * code_.size() > static_cast<std::size_t>(u_ * n_);
-    rows_ = dense_ ? kDenseRows : kRows;
-    const double pairs = static_cast<double>(u_ * (u_ + 1)) / 2, rows = static_cast<double>(m_ + rows_);
+    rows_ = dense_ ? std::clamp((Index{1} << 21) / pair_count(), kRows, kDenseRows) : kRows;
+    const double pairs = static_cast<double>(pair_count()), rows = static_cast<double>(m_ + rows_);
     const double data = static_cast<double>((m_ + problem.S.rows) * n_) * sizeof(T);
     const double limit =
         options.memory_bytes > 0 ? static_cast<double>(options.memory_bytes) : std::max(2 * data, 256e6);
     keep_grams_ = 8 * pairs * rows <= limit;
     if (keep_grams_) grams_.resize(static_cast<std::size_t>(block_count(m_, rows_)));
   }
-  make_right_side(control);
 }
 
 // gradient_i = 2 d (phi_i M b_i - q_i),   fit = sum w x^2 + sum_i b_i'(phi_i M b_i - 2 q_i)

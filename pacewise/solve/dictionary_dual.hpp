@@ -9,7 +9,8 @@ namespace pacewise {
 ///   row i:  b_i(lambda) = (M_i + delta + Lambda)^-1 (q_i + delta b0_i),   M_i = S diag(w_i v_i) S'
 ///   dual gradient  h_k = |b_k(lambda)|^2 - d_k^2,    -Hessian_kl = 2 sum_i b_ik b_il [(M_i + delta + Lambda)^-1]_kl
 /// Without feature or entry weights one M serves all rows; with feature weights M_i = phi_i M; with entry weights each
-/// row has its own, made in blocks of rows from the codes' nonzeros, and kept for the next pass while memory allows.
+/// row has its own, made in blocks of rows (from the codes' nonzeros where those are few), and kept for the next pass
+/// while memory allows. Before it is solved it wants to be told what it is about: the data, or a model of them.
 template <class T>
 class DictionaryDual {
  public:
@@ -36,6 +37,8 @@ class DictionaryDual {
   Index used() const { return u_; }
   void pack(const Matrix<T>& B, Matrix<double>& rows) const;
   void pack_slope(const Matrix<double>& G, Matrix<double>& rows) const;
+  /// q from the data
+  void aim_at_data(const Control& control);
   /// Without entry and feature weights: replaces the fit by  <slope, b - y> + sum_i (b_i - y_i)' M (b_i - y_i)  about y
   void model_about(const Matrix<double>& y, const Matrix<double>& slope);
 
@@ -46,7 +49,7 @@ class DictionaryDual {
   double sample_weight(Index j) const;
   void make_shared_gram(const Control& control);
   void fill_codes(Index first, Index count, Matrix<double>& part) const;
-  void make_right_side(const Control& control);
+  Index pair_count() const { return u_ * (u_ + 1) / 2; }
   enum class Curvature : std::uint8_t { fresh, reused };
   void pass(Curvature curvature, const Control& control);
   void pass_one_gram(const Control& control);
@@ -54,8 +57,9 @@ class DictionaryDual {
   void hessian_by_groups(const std::vector<double>& theta, const Control& control);
   void pass_rows(bool with_hessian, const Control& control);
   void measure_slope();
-  void sparse_row_grams(Index first, Index count, Matrix<double>& grams) const;
-  void dense_row_grams(Index first, Index count, Matrix<double>& grams, Worker& w) const;
+  bool make_grams(Index first, Index count, Matrix<double>& grams, Worker& w, const Control& control) const;
+  bool sparse_row_grams(Index first, Index count, Matrix<double>& grams, const Control& control) const;
+  bool dense_row_grams(Index first, Index count, Matrix<double>& grams, Worker& w, const Control& control) const;
   void unpack(const Matrix<double>& grams, Index i, Matrix<double>& system) const;
   void solve_row(Index i, Worker& w, Matrix<double>* hessian);
   double violation() const;

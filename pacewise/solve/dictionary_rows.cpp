@@ -12,11 +12,6 @@ namespace pacewise {
 template <class T>
 struct DictionaryDual<T>::Worker {
   explicit Worker(Index u) : system(u, u), x(u, 1) {}
-  void make_room_for_products(Index u, Index rows, Index samples) {
-    codes.resize(u, samples);
-    products.resize(u * (u + 1) / 2, samples);
-    weights.resize(rows, samples);
-  }
   Matrix<double> system;  // M_i + delta + Lambda, then its factor, then its inverse
   Matrix<double> x;
   Matrix<double> grams;  // of a block of rows, where they are not kept
@@ -59,7 +54,7 @@ void DictionaryDual<T>::make_shared_gram(const Control&) {
 
 // q_i = sum_j w_ij v_ij x_ij s_j, a dense product over blocks of samples
 template <class T>
-void DictionaryDual<T>::make_right_side(const Control& control) {
+void DictionaryDual<T>::aim_at_data(const Control& control) {
   constexpr Index rows = 128, samples = 256;
   const Index blocks = block_count(m_, rows);
   std::vector<Matrix<double>> x(static_cast<std::size_t>(thread_count(control)), Matrix<double>(rows, samples));
@@ -209,21 +204,32 @@ static void add_pairs(const std::int32_t* atom, const double* code, std::size_t 
 
 // Sparse codes: grams(i, kl) = sum_j w_ij v_ij s_kj s_lj for the rows i of a block, over the pairs k >= l in use
 template <class T>
-void DictionaryDual<T>::sparse_row_grams(Index first, Index count, Matrix<double>& grams) const {
+bool DictionaryDual<T>::sparse_row_grams(Index first, Index count, Matrix<double>& grams,
+                                         const Control& control) const {
   static_assert(kRows == 16);
   grams.fill(0);
   double row[kRows] = {};
   for (Index j = 0; j < n_; ++j) {
+    if (j % 256 == 0 && control.stop()) return false;
     const std::size_t begin = start_[static_cast<std::size_t>(j)], end = start_[static_cast<std::size_t>(j + 1)];
     for (Index i = 0; i < count; ++i) row[i] = static_cast<double>(problem_.weights(first + i, j));
     add_pairs(atom_.data() + begin, code_.data() + begin, end - begin, row, grams.data());
   }
+  return true;
 }
 
-// Dense codes: one product for all rows of a block,  grams(kl, i) = sum_j (s_kj s_lj) w_ij v_ij,  kl by columns l
+// Dense codes: one product for all rows of a block,  grams(kl, i) = sum_j (s_kj s_lj) w_ij v_ij,  kl by columns l.
 template <class T>
-void DictionaryDual<T>::dense_row_grams(Index first, Index count, Matrix<double>& grams, Worker& w) const {
+bool DictionaryDual<T>::dense_row_grams(Index first, Index count, Matrix<double>& grams, Worker& w,
+                                        const Control& control) const {
+  if (w.codes.empty()) {
+    const Index samples = std::min(n_, std::clamp<Index>((Index{1} << 21) / pair_count(), 8, 64));
+    w.codes.resize(u_, samples);
+    w.products.resize(pair_count(), samples);
+    w.weights.resize(rows_, samples);
+  }
   for (Index from = 0; from < n_; from += w.codes.cols()) {
+    if (control.stop()) return false;
     const Index b = std::min(w.codes.cols(), n_ - from);
     fill_codes(from, b, w.codes);
     for (Index j = 0; j < b; ++j) {
@@ -236,6 +242,18 @@ void DictionaryDual<T>::dense_row_grams(Index first, Index count, Matrix<double>
     gemm<double>(Op::plain, Op::transposed, 1, w.products.view().columns(0, b), w.weights.view().block(0, 0, count, b),
                  from > 0 ? 1 : 0, grams.view().columns(0, count));
   }
+  return true;
+}
+
+// False: stopped half-way, and nothing is left that could be taken for Grams.
+template <class T>
+bool DictionaryDual<T>::make_grams(Index first, Index count, Matrix<double>& grams, Worker& w,
+                                   const Control& control) const {
+  grams.resize(dense_ ? pair_count() : rows_, dense_ ? rows_ : pair_count());
+  const bool whole =
+      dense_ ? dense_row_grams(first, count, grams, w, control) : sparse_row_grams(first, count, grams, control);
+  if (!whole) grams.resize(0, 0);
+  return whole;
 }
 
 // The lower triangle of M_i, row i of a block
@@ -272,23 +290,14 @@ void DictionaryDual<T>::pass_rows(bool with_hessian, const Control& control) {
   const bool own_grams = !problem_.weights.entry.empty();
   const Index rows = own_grams ? rows_ : kRows, blocks = block_count(m_, rows), groups = std::min<Index>(blocks, 16);
   std::vector<Worker> workers;
-  for (int t = 0; t < thread_count(control); ++t) {
-    workers.emplace_back(u_);
-    if (own_grams && dense_) workers.back().make_room_for_products(u_, rows, std::min<Index>(n_, 64));
-  }
+  for (int t = 0; t < thread_count(control); ++t) workers.emplace_back(u_);
   std::vector<Matrix<double>> sums(static_cast<std::size_t>(with_hessian ? groups : 0), Matrix<double>(u_, u_));
   parallel_blocks(groups, control, [&](Index group, int worker) {
     Worker& w = workers[static_cast<std::size_t>(worker)];
     for (Index block = group; block < blocks && !control.stop(); block += groups) {
-      const Index first = block * rows, count = block_length(m_, block, rows), pairs = u_ * (u_ + 1) / 2;
+      const Index first = block * rows, count = block_length(m_, block, rows);
       Matrix<double>& grams = keep_grams_ ? grams_[static_cast<std::size_t>(block)] : w.grams;
-      if (own_grams && (grams.empty() || !keep_grams_)) {
-        grams.resize(dense_ ? pairs : rows, dense_ ? rows : pairs);
-        if (dense_)
-          dense_row_grams(first, count, grams, w);
-        else
-          sparse_row_grams(first, count, grams);
-      }
+      if (own_grams && (grams.empty() || !keep_grams_) && !make_grams(first, count, grams, w, control)) return;
       for (Index i = 0; i < count; ++i) {
         if (own_grams) {
           unpack(grams, i, w.system);
@@ -312,7 +321,7 @@ void DictionaryDual<T>::pass_rows(bool with_hessian, const Control& control) {
 
 #define PACEWISE_INSTANTIATE(T)                                      \
   template void DictionaryDual<T>::make_shared_gram(const Control&); \
-  template void DictionaryDual<T>::make_right_side(const Control&);  \
+  template void DictionaryDual<T>::aim_at_data(const Control&);      \
   template void DictionaryDual<T>::pass(DictionaryDual<T>::Curvature, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

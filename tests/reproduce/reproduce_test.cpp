@@ -213,7 +213,7 @@ TEST_F(Cells, TuningTakesTheSparsestCodesAndTheSmallestAlphaThatWillDo) {
   Settings settings;
   const std::vector<TuningRow> rows = tune(data, {Method::csc}, {Source::half}, runner, settings);
   EXPECT_EQ(runner.computed(), 0);
-  EXPECT_EQ(rows.size(), 5U + 5 + 8 + 8);  // SC is judged for both sources
+  EXPECT_EQ(rows.size(), 3 * 5U + 8 + 8);  // SC is judged for every source
   EXPECT_EQ(settings.of("coil20", Source::half, Method::lsc_h).setting, (Setting{0.04, 4, 0, 0}));
   EXPECT_EQ(settings.of("coil20", Source::half, Method::csc).setting, (Setting{0.04, 16, 0.1, 50}));
 }
