@@ -308,6 +308,9 @@ void define_reproduce(Program& program) {
       ->type_name("N")
       ->default_str("5, quick 1")
       ->check(silent(CLI::Range(1, 1000)));
+  c.app()
+      .add_flag("--cached", a->cached, "Tables of the cells there are, without tuning and without computing others")
+      ->group("Options");
   c.app().add_flag("--no-tune", a->no_tune, "Settings of the repository instead of tuning")->group("Options");
   c.app().add_flag("--no-figures", a->no_figures, "Tables only")->group("Options");
   c.threads(a->threads);

@@ -91,7 +91,7 @@ struct ReproduceArguments {
   std::string which, data, output = "pacewise-reproduce";
   std::string rhos, methods, graphs;  // lists with commas; empty: all
   std::optional<int> seeds;           // 5, quick 1
-  bool quick = false, no_tune = false, no_figures = false;
+  bool quick = false, cached = false, no_tune = false, no_figures = false;
   int threads = 0;
   bool quiet = false;
   std::string progress = "auto";

@@ -61,7 +61,7 @@ reproduce::Plan plan_of(const ReproduceArguments& a) {
   plan.sources = names_in<reproduce::Source>("--graphs", a.graphs, reproduce::kSources, parse_graph);
   if (a.quick && a.graphs.empty()) plan.sources = {reproduce::Source::half};
   plan.quick = a.quick;
-  plan.tuned = !a.quick && !a.no_tune;
+  plan.tuned = !a.quick && !a.no_tune && !a.cached;
   for (int seed = 1; seed <= a.seeds.value_or(a.quick ? 1 : 5); ++seed) plan.seeds.push_back(seed);
   return plan;
 }
@@ -83,8 +83,9 @@ void run_dataset(const ReproduceArguments& a, const std::string& name, reproduce
         reproduce::tune(dataset, plan.methods, plan.sources, runner, findings.settings);
     findings.tuning.insert(findings.tuning.end(), rows.begin(), rows.end());
   }
-  runner.complete(dataset, reproduce::planned_cells(plan, dataset, findings.settings),
-                  std::string(reproduce::title_of(name)) + ", cells");
+  if (!a.cached)
+    runner.complete(dataset, reproduce::planned_cells(plan, dataset, findings.settings),
+                    std::string(reproduce::title_of(name)) + ", cells");
   findings.tables.add(dataset, findings.settings, runner.file());
   if (!a.no_figures)
     findings.figures.emplace(

@@ -146,6 +146,7 @@ complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l rho -x -d 'Am
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l methods -x -d 'Of OS,SC,LSC-G,LSC-H,CSC,SPSC-E,SPSC-S,SPSC-F'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l graphs -x -d 'Where graphs come from: raw,half:40,clean'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l seeds -x -d 'Seeds 1 to N (noise, first dictionary, k-means)'
+complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l cached -d 'Tables of the cells there are, without tuning and without computing others'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l no-tune -d 'Settings of the repository instead of tuning'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l no-figures -d 'Tables only'
 complete -c pacewise -n '__fish_seen_subcommand_from reproduce' -l threads -x -d 'Threads; results do not depend on it'

@@ -149,6 +149,17 @@ class Reproduce(Case):
         self.assertEqual(len(after) - 1, whole)
         self.assertIn(f"{len(after) - len(kept)} cells computed, {whole} in out/cells.csv", out)
 
+    def test_cached_shows_what_there_is(self):
+        base = ("reproduce", "coil20", "--data", "data", "--out", "out", "--methods", "SC,CSC,SPSC-S", "--no-figures", "--progress", "none")
+        self.call(*base, "--quick", "--rho", "0")
+        before = (self.folder / "out/cells.csv").read_bytes()
+        out, _ = self.call(*base, "--cached", "--rho", "0,1", "--graphs", "half:40", "--seeds", "2")
+        self.assertEqual((self.folder / "out/cells.csv").read_bytes(), before)
+        self.assertIn("0 cells computed, 3 in", out)
+        self.assertRegex(out, r"(?m)^SPSC-S +0\.\d+/0\.\d+ +-$")
+        self.assertEqual({r["seeds"] for r in rows_of(self.folder / "out/tables.csv")}, {"1"})
+        self.assertEqual(json.loads((self.folder / "out/results.json").read_text())["missing_cells"], {"coil20": 9})
+
     def test_tuning_follows_the_paper(self):
         self.call("reproduce", "mnist", "--data", "data", "--out", "out", "--seeds", "1", "--rho", "0", "--methods", "SC", "--no-figures",
                   "--quiet")
