@@ -99,7 +99,7 @@ TYPED_TEST(Steps, DictionaryIsOptimalOnTheGrid) {
 
 // Few codes: Grams of rows from their nonzeros. More rows than fit into one block of Grams, kept or made in every pass.
 TYPED_TEST(Steps, DictionaryIsOptimalForFewCodesAndManyRows) {
-  for (const std::size_t memory_bytes : {0, 1})
+  for (const std::size_t memory_bytes : {std::size_t{0}, std::size_t{1}})
     for (const double keep : {1.0, 0.3}) {
       for (const auto& shape : zoo::shapes()) check_dictionary<TypeParam>(shape, Kind::element, 1, keep, memory_bytes);
       check_dictionary<TypeParam>({"many rows", 150, 40, 6, false, false, 0.8}, Kind::element, 3, keep, memory_bytes);
