@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -170,7 +171,9 @@ TextTable settings_table(const Findings& findings) {
 }
 
 void write_findings(const std::string& folder, const Findings& findings) {
-  write(folder + "/tuning.csv", tuning_csv(findings));
+  // A run that did not search must not wipe out the search that chose its settings.
+  const std::string tuning = folder + "/tuning.csv";
+  if (findings.tables.plan().tuned || !std::filesystem::exists(tuning)) write(tuning, tuning_csv(findings));
   write(folder + "/tables.csv", tables_csv(findings.tables));
   write(folder + "/results.json", results_json(findings).dump(1) + "\n");
   write(folder + "/report.html", report_page(findings));
