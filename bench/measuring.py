@@ -119,11 +119,8 @@ def excess(ours, theirs):
 
 
 def learn_ours(X, B, beta, iterations, threads=1):
-    S = pacewise.sparse_encode(X, B, beta=beta, tol=1e-4, n_threads=threads)
-    for _ in range(iterations):
-        B = pacewise.update_dictionary(X, S, dictionary=B, tol=1e-3, n_threads=threads)
-        S = pacewise.sparse_encode(X, B, beta=beta, init=S, tol=1e-4, n_threads=threads)
-    return B, S
+    found = pacewise.learn_dictionary(X, beta=beta, dictionary=B, max_iter=iterations, tol=0.0, step_tol=1e-4, n_threads=threads)
+    return found.dictionary, found.codes
 
 
 # ---- pictures

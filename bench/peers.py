@@ -117,10 +117,9 @@ def learn(table, data, repeat):
             def value(D):
                 return lasso_value(X, D, pacewise.sparse_encode(X, D, beta=beta, tol=1e-6), beta)
 
-            theirs, D = clock(by_spams)
-            target = value(np.ascontiguousarray(D.T))
+            target = value(np.ascontiguousarray(by_spams().T))
             needed = iterations_to(X, start, beta, target)
-            ours, (B, S) = min((clock(lambda: learn_ours(X, start, beta, needed)) for _ in range(max(1, repeat // 2))), key=lambda r: r[0][1])
+            ours, (B, S), theirs, _ = race(lambda: learn_ours(X, start, beta, needed), by_spams, repeat if name == "coil20" else 1)
             gap = excess(lasso_value(X, B, S, beta), target)
             table.add("learn", f"{name} {beta}", "SPAMS trainDL", theirs, ours, 3, gap, note=f"({needed} iterations)")
             curves[name, beta] = learning_curves(X, start, beta, by_spams, value, needed)

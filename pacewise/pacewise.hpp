@@ -5,6 +5,7 @@
 #include "pacewise/evaluate/scores.hpp"
 #include "pacewise/model/encode.hpp"
 #include "pacewise/model/fit.hpp"
+#include "pacewise/model/learn.hpp"
 #include "pacewise/solve/consistency.hpp"
 #include "pacewise/solve/dictionary.hpp"
 #include "pacewise/solve/weights.hpp"

@@ -127,18 +127,6 @@ Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_id
   return out;
 }
 
-/// Scales atoms back into the unit ball
-template <class T>
-void into_ball(Matrix<T>& B) {
-  for (Index k = 0; k < B.cols(); ++k) {
-    double norm2 = 0;
-    for (Index i = 0; i < B.rows(); ++i) norm2 += static_cast<double>(B(i, k)) * static_cast<double>(B(i, k));
-    if (!(norm2 > 1)) continue;
-    const double shrink = 1 / std::sqrt(norm2);
-    for (Index i = 0; i < B.rows(); ++i) B(i, k) = static_cast<T>(shrink * static_cast<double>(B(i, k)));
-  }
-}
-
 /// The mean weight of every sample
 template <class T>
 Weights<T> mean_weights(const Weights<T>& weights, Index m, Index n, const Control& control) {
@@ -196,6 +184,17 @@ void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a,
 }
 
 }  // namespace
+
+template <class T>
+void into_ball(Matrix<T>& B) {
+  for (Index k = 0; k < B.cols(); ++k) {
+    double norm2 = 0;
+    for (Index i = 0; i < B.rows(); ++i) norm2 += static_cast<double>(B(i, k)) * static_cast<double>(B(i, k));
+    if (!(norm2 > 1)) continue;
+    const double shrink = 1 / std::sqrt(norm2);
+    for (Index i = 0; i < B.rows(); ++i) B(i, k) = static_cast<T>(shrink * static_cast<double>(B(i, k)));
+  }
+}
 
 template <class T>
 StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
@@ -273,10 +272,25 @@ double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<
   return evaluate(problem, B.view(), curvature(problem, control), control).certificate;
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                        \
-  template StepReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&, \
-                                          const Control&);                                             \
-  template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);
+template <class T>
+double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matrix<T>& B) {
+  const SerialBlas serial;
+  Matrix<T> G = C;  // 2 (B A - C)
+  gemm<T>(Op::plain, Op::plain, 2, B, A, -2, G.view());
+  std::vector<double> a(static_cast<std::size_t>(A.cols()));
+  for (Index k = 0; k < A.cols(); ++k) a[static_cast<std::size_t>(k)] = static_cast<double>(A(k, k));
+  Evaluation at;
+  at.gradient = cast<double, T>(G);
+  judge<T>(B, a, at);
+  return at.certificate;
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                             \
+  template StepReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&,      \
+                                          const Control&);                                                  \
+  template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&); \
+  template double dictionary_certificate<T>(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&);          \
+  template void into_ball(Matrix<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

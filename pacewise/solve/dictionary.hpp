@@ -18,8 +18,15 @@ template <class T>
 StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
                             const Control& control);
 
+/// Scales atoms that are longer than 1 back into the unit ball.
+template <class T>
+void into_ball(Matrix<T>& B);
+
 /// max_k |b_k - P(b_k - G_k / c_k)|_2 at B, c_k = 2 max_i sum_j w_ij v_ij s_kj^2; unused atoms (c_k = 0) count 0.
 template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control);
+/// The same for data without weights, from A = S S' and C = X S'
+template <class T>
+double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matrix<T>& B);
 
 }  // namespace pacewise

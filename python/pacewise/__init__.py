@@ -24,11 +24,13 @@ from ._coder import SelfPacedSparseCoder, preset_options  # noqa: E402
 from ._core import Error, __version__  # noqa: E402
 from ._evaluate import KMeansResult, clustering_scores, kmeans  # noqa: E402
 from ._graph import hypergraph, kneighbors, knn_graph  # noqa: E402
+from ._learn import LearnedDictionary, learn_dictionary  # noqa: E402
 from ._steps import objective, pace_weights, sparse_encode, update_consistency, update_dictionary  # noqa: E402
 
 __all__ = [
     "Error",
     "KMeansResult",
+    "LearnedDictionary",
     "SelfPacedSparseCoder",
     "__version__",
     "clustering_scores",
@@ -37,6 +39,7 @@ __all__ = [
     "kmeans",
     "kneighbors",
     "knn_graph",
+    "learn_dictionary",
     "model_selection",
     "objective",
     "pace_weights",

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "options.hpp"
+#include "pacewise/model/learn.hpp"
 #include "pacewise/solve/consistency.hpp"
 #include "pacewise/solve/dictionary.hpp"
 #include "pacewise/solve/objective.hpp"
@@ -135,6 +136,23 @@ nb::tuple dictionary_step(const Rows<T>& X, const Rows<T>& codes, const MaybeRow
 }
 
 template <class T>
+nb::tuple learn_plain(const Rows<T>& X, const Rows<T>& dictionary, double beta, int max_iter, double tol,
+                      double step_tol, int threads) {
+  LearnOptions options;
+  options.beta = beta;
+  options.max_iter = max_iter;
+  options.tol = tol;
+  options.step_tol = step_tol;
+  Learned<T> out;
+  run(threads, [&](const Control& control) { out = learn<T>(view(X), copy(dictionary), options, control); });
+  nb::list history;
+  for (const double objective : out.history) history.append(objective);
+  return nb::make_tuple(to_rows(std::move(out.dictionary)), to_rows(std::move(out.codes)), out.objective.total(),
+                        out.certificate.codes, out.certificate.dictionary, history,
+                        std::string(name_of(out.termination)));
+}
+
+template <class T>
 nb::tuple consistency_step(const nb::tuple& incidence, const Rows<T>& codes, double eta, int threads) {
   const Sparse H = to_sparse(incidence);
   require(std::isfinite(eta) && eta > 0, "eta = " + std::to_string(eta) + ": must be finite and > 0");
@@ -205,6 +223,8 @@ void bind(nb::module_& m) {
         "consistency"_a.none(), "gamma"_a, "init"_a.none(), "tol"_a, "max_rounds"_a, "threads"_a);
   m.def("update_dictionary", &dictionary_step<T>, "X"_a, "codes"_a, "dictionary"_a.none(), "sample_weight"_a.none(),
         "feature_weight"_a.none(), "entry_weight"_a.none(), "tol"_a, "max_rounds"_a, "threads"_a);
+  m.def("learn_dictionary", &learn_plain<T>, "X"_a, "dictionary"_a, "beta"_a, "max_iter"_a, "tol"_a, "step_tol"_a,
+        "threads"_a);
   m.def("update_consistency", &consistency_step<T>, "incidence"_a, "codes"_a, "eta"_a, "threads"_a);
   m.def("pace_weights", &weights_step<T>, "loss"_a, "lam"_a, "regularizer"_a, "params"_a);
   m.def("objective", &objective_parts<T>, "X"_a, "dictionary"_a, "codes"_a, "beta"_a, "sample_weight"_a.none(),

@@ -1,0 +1,270 @@
+#include "pacewise/model/learn.hpp"
+
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/random.hpp"
+#include "pacewise/solve/atom_sweep.hpp"
+#include "pacewise/solve/dictionary.hpp"
+#include "pacewise/solve/weights.hpp"
+
+namespace pacewise {
+namespace {
+
+/// Blocks of a pass, of two samples or more for every atom; block b has the samples b, b + blocks, .. , wherever the
+/// classes of the data begin and end. Primes, because data come in periods.
+Index blocks_of(Index samples, Index atoms) {
+  for (const Index blocks : {31, 23, 17, 11, 7, 5, 3, 2})
+    if (samples >= 2 * blocks * atoms) return blocks;
+  return 1;
+}
+
+/// Certificate asked of the codes of a block: the dictionary moves before they count again.
+constexpr double kBlockTol = 1e-4;
+/// Passes in float as long as they lower the objective by more than this: products at twice the speed.
+constexpr double kFloatTol = 1e-5;
+
+template <class T>
+MatrixView<const T> every(MatrixView<const T> X, Index first, Index blocks) {
+  return {X.col(first), X.rows, (X.cols - first + blocks - 1) / blocks, X.stride * blocks};
+}
+
+/// Far from where squares of floats end
+template <class T>
+bool within_float(MatrixView<const T> X) {
+  double top = 0;
+  for (Index j = 0; j < X.cols; ++j)
+    for (Index i = 0; i < X.rows; ++i) top = std::max(top, std::abs(static_cast<double>(X(i, j))));
+  return top > 1e-6 && top < 1e6;
+}
+
+/// C += X S', over the numbers that are not zero where those are few
+template <class T>
+void add_products(MatrixView<const T> X, MatrixView<const std::type_identity_t<T>> S, MatrixView<T> C,
+                  const Control& control) {
+  constexpr Index kRows = 256;
+  std::vector<std::int32_t> atom;
+  std::vector<std::size_t> begin(1, 0);
+  for (Index j = 0; j < S.cols; ++j) {
+    for (Index k = 0; k < S.rows; ++k)
+      if (S(k, j) != T(0)) atom.push_back(static_cast<std::int32_t>(k));
+    begin.push_back(atom.size());
+  }
+  const bool dense = 10 * static_cast<Index>(atom.size()) > S.rows * S.cols;
+  parallel_blocks(block_count(X.rows, kRows), control, [&](Index block, int) {
+    const Index from = block * kRows, rows = block_length(X.rows, block, kRows);
+    if (dense) {
+      gemm<T>(Op::plain, Op::transposed, 1, X.block(from, 0, rows, X.cols), S, 1, C.block(from, 0, rows, C.cols));
+      return;
+    }
+    for (Index j = 0; j < S.cols; ++j) {
+      const T* x = X.col(j) + from;
+      for (std::size_t p = begin[static_cast<std::size_t>(j)]; p < begin[static_cast<std::size_t>(j) + 1]; ++p) {
+        T* c = C.col(atom[p]) + from;
+        const T s = S(atom[p], j);
+        for (Index i = 0; i < rows; ++i) c[i] += s * x[i];
+      }
+    }
+  });
+}
+
+/// Dictionary, codes, and the sums A = S S', C = X S' over all samples that the sweeps over the atoms need.
+template <class T>
+class Learner {
+ public:
+  Learner(MatrixView<const T> X, Matrix<T> B, double beta, const Control& control)
+      : X_(X),
+        beta_(beta),
+        control_(control),
+        blocks_(blocks_of(X.cols, B.cols())),
+        B_(std::move(B)),
+        A_(B_.cols(), B_.cols()),
+        C_(B_.rows(), B_.cols()) {
+    into_ball(B_);
+    for (Index b = 0; b < blocks_; ++b) S_.emplace_back(B_.cols(), every(X_, b, blocks_).cols);
+    for (Index j = 0; j < X_.cols; ++j) {
+      double sum = 0;
+      for (Index i = 0; i < X_.rows; ++i) sum += static_cast<double>(X_(i, j)) * static_cast<double>(X_(i, j));
+      energy_ += sum;
+    }
+  }
+
+  /// Passes until one lowers the objective by less than tol, relatively: true; or until they run out, or control.
+  bool run(int max_passes, double tol, std::vector<double>& history) {
+    Random random(history.size());
+    double now = objective().total();
+    while (static_cast<int>(history.size()) < max_passes) {
+      revive(random);
+      pass();
+      if (control_.stop()) return false;
+      const double before = std::exchange(now, objective().total());
+      history.push_back(now);
+      if (before - now <= tol * std::abs(now)) return true;
+    }
+    return false;
+  }
+
+  /// |X - B S|^2 = |X|^2 - 2 <C, B> + <A, B'B>
+  Objective objective() const {
+    Matrix<T> gram_of_atoms(B_.cols(), B_.cols());
+    gram<T>(Op::transposed, 1, B_, 0, gram_of_atoms.view());
+    Objective out;
+    out.fit = energy_;
+    for (Index i = 0; i < A_.size(); ++i)
+      out.fit += static_cast<double>(A_.data()[i]) * static_cast<double>(gram_of_atoms.data()[i]);
+    for (Index i = 0; i < C_.size(); ++i)
+      out.fit -= 2 * static_cast<double>(C_.data()[i]) * static_cast<double>(B_.data()[i]);
+    for (const Matrix<T>& S : S_)
+      for (Index i = 0; i < S.size(); ++i) out.sparsity += beta_ * std::abs(static_cast<double>(S.data()[i]));
+    return out;
+  }
+
+  const Matrix<T>& dictionary() const { return B_; }
+  Matrix<T> codes() const {
+    Matrix<T> S(B_.cols(), X_.cols);
+    for (Index b = 0; b < blocks_; ++b)
+      for (Index j = 0; j < S_[static_cast<std::size_t>(b)].cols(); ++j)
+        std::copy_n(S_[static_cast<std::size_t>(b)].col(j), S.rows(), S.col(b + j * blocks_));
+    return S;
+  }
+  /// All codes anew, and the sums made from them alone
+  void set_codes(MatrixView<const T> S) {
+    A_.fill(T(0));
+    C_.fill(T(0));
+    gram<T>(Op::plain, 1, S, 0, A_.view());
+    add_products<T>(X_, S, C_.view(), {control_.threads, nullptr, {}, nullptr});
+    for (Index b = 0; b < blocks_; ++b)
+      for (Index j = 0; j < S_[static_cast<std::size_t>(b)].cols(); ++j)
+        std::copy_n(S.col(b + j * blocks_), S.rows, S_[static_cast<std::size_t>(b)].col(j));
+  }
+
+  /// Where it stands, with the codes of this very dictionary, begun at `codes`, unless there is no time left for them.
+  Learned<T> result(Matrix<T> codes, double tol) {
+    Learned<T> out;
+    out.codes = std::move(codes);
+    const CodesProblem<T> problem{X_, unweighted_, B_, beta_, {}};
+    StepOptions step;
+    step.tol = tol;
+    out.certificate.codes = solve_codes<T>(problem, out.codes, step, control_).certificate;
+    const Control to_the_end{control_.threads, nullptr, {}, nullptr};
+    if (control_.stop()) out.certificate.codes = codes_certificate(problem, out.codes, to_the_end);
+    set_codes(out.codes);
+    out.objective = objective();
+    out.certificate.dictionary = dictionary_certificate(A_, C_, B_);
+    out.dictionary = B_;
+    return out;
+  }
+
+ private:
+  /// One pass over the samples. Each of its parts lowers the objective.
+  void pass() {
+    for (Index b = 0; b < blocks_ && !control_.stop(); ++b) {
+      const MatrixView<const T> X = every(X_, b, blocks_);
+      Matrix<T>& S = S_[static_cast<std::size_t>(b)];
+      Matrix<T> change = S;
+      StepOptions step;
+      step.tol = kBlockTol;
+      gram<T>(Op::plain, -1, S, 1, A_.view());
+      solve_codes<T>({X, unweighted_, B_, beta_, {}}, S, step, control_);
+      gram<T>(Op::plain, 1, S, 1, A_.view());
+      for (Index i = 0; i < change.size(); ++i) change.data()[i] = S.data()[i] - change.data()[i];
+      add_products<T>(X, change, C_.view(), {control_.threads, nullptr, {}, nullptr});
+      sweep_atoms(A_, C_, B_, control_);
+    }
+  }
+
+  /// Atoms that no sample uses become samples, drawn in proportion to what is left of them; the objective stays.
+  void revive(Random& random) {
+    const auto unused = [&](Index k) { return !(A_(k, k) > T(0)); };
+    Index dead = 0;
+    for (Index k = 0; k < B_.cols(); ++k) dead += unused(k) ? 1 : 0;
+    if (dead == 0 || dead == B_.cols()) return;  // all: nothing is known yet, or beta is too large for anything
+    const Vector<T> losses = unit_losses<T>(X_, unweighted_, B_, codes(), Level::sample, control_);
+    std::vector<double> left(losses.begin(), losses.end());
+    for (Index k = 0; k < B_.cols(); ++k) {
+      if (!unused(k)) continue;
+      const Index j = random.draw(left);
+      if (j < 0) return;
+      left[static_cast<std::size_t>(j)] = 0;
+      double norm2 = 0;
+      for (Index i = 0; i < X_.rows; ++i) norm2 += static_cast<double>(X_(i, j)) * static_cast<double>(X_(i, j));
+      const double scale = norm2 > 0 ? 1 / std::sqrt(norm2) : 0;
+      for (Index i = 0; i < X_.rows; ++i) B_(i, k) = static_cast<T>(scale * static_cast<double>(X_(i, j)));
+    }
+  }
+
+  MatrixView<const T> X_;
+  double beta_;
+  const Control& control_;
+  const Weights<T> unweighted_;
+  Index blocks_;
+  Matrix<T> B_, A_, C_;
+  std::vector<Matrix<T>> S_;  // block by block
+  double energy_ = 0;         // |X|^2
+};
+
+void check(bool rule, const char* name, double value, const char* text) {
+  if (rule) return;
+  std::ostringstream out;
+  out << name << " = " << value << ": must " << text;
+  throw Error(out.str());
+}
+
+template <class T>
+void check_data(MatrixView<const T> X, const Matrix<T>& B) {
+  if (X.empty()) throw Error("data: must have at least one sample and one feature");
+  if (B.rows() != X.rows || B.cols() < 1)
+    throw Error("dictionary has " + std::to_string(B.cols()) + " atoms of " + std::to_string(B.rows()) +
+                " features: must have at least one, of as many features as the data = " + std::to_string(X.rows));
+  if (!all_finite(B.data(), B.size())) throw Error("dictionary has a value that is not finite");
+  for (Index j = 0; j < X.cols; ++j)
+    if (!all_finite(X.col(j), X.rows))
+      throw Error("sample " + std::to_string(j) +
+                  " has a value that is missing or infinite: learn takes whole data; fit takes holes and weights");
+}
+
+}  // namespace
+
+void validate(const LearnOptions& o) {
+  check(std::isfinite(o.beta) && o.beta >= 0, "beta", o.beta, "be finite and >= 0");
+  check(o.max_iter >= 1, "max_iter", o.max_iter, "be >= 1");
+  check(std::isfinite(o.tol) && o.tol >= 0, "tol", o.tol, "be finite and >= 0");
+  check(std::isfinite(o.step_tol) && o.step_tol > 0, "step_tol", o.step_tol, "be finite and > 0");
+}
+
+template <class T>
+Learned<T> learn(MatrixView<const T> X, Matrix<T> dictionary, const LearnOptions& options, const Control& control) {
+  validate(options);
+  check_data(X, dictionary);
+  const SerialBlas serial;
+  std::vector<double> history;
+  bool stalled = false;
+  Matrix<T> codes(dictionary.cols(), X.cols);
+  if (std::is_same_v<T, double> && within_float(X)) {
+    const Matrix<float> rough_data = cast<float, T>(X);
+    Learner<float> rough(rough_data, cast<float, T>(dictionary), options.beta, control);
+    stalled = rough.run(options.max_iter, std::max(options.tol, kFloatTol), history) && options.tol >= kFloatTol;
+    dictionary = cast<T, float>(rough.dictionary());
+    codes = cast<T, float>(rough.codes());
+  }
+  Learner<T> learner(X, std::move(dictionary), options.beta, control);
+  if (!stalled && static_cast<int>(history.size()) < options.max_iter) {
+    learner.set_codes(codes);
+    stalled = learner.run(options.max_iter, options.tol, history);
+    codes = learner.codes();
+  }
+  Learned<T> out = learner.result(std::move(codes), options.step_tol);
+  out.history = std::move(history);
+  out.termination = control.cancelled() ? Termination::cancelled
+                    : control.late()    ? Termination::time_limit
+                    : stalled           ? Termination::converged
+                                        : Termination::iteration_limit;
+  return out;
+}
+
+template Learned<float> learn(MatrixView<const float>, Matrix<float>, const LearnOptions&, const Control&);
+template Learned<double> learn(MatrixView<const double>, Matrix<double>, const LearnOptions&, const Control&);
+
+}  // namespace pacewise
