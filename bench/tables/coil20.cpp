@@ -21,8 +21,10 @@ struct Method {
   double acc, nmi;  // figures to compare with, 0 where there is none
 };
 
-// LSC-G uses the plain k-nearest-neighbour graph, the others the hypergraph. All run until the objective
-// stalls, the base methods for 45 iterations at most; the self-paced ones begin where a base method has come to rest.
+// LSC-G uses the plain k-nearest-neighbour graph, the others the hypergraph. The base methods run until the objective
+// stalls, 45 iterations at most; the self-paced ones pace for 8 iterations from where a base method has come to rest,
+// 43 in all, or 5 more with all weights 1 where everything was let in. Other schedules (paces of 15 and 30 iterations,
+// or geometric, lambda held until the objective stalls, `final` .65 to .9) end within .79 and .83 for SPSC-E.
 const Method kMethods[] = {
     {"SC", Level::none, GraphKind::none, "raw", 0, 0, 10, 1, 0, 0},
     {"LSC-G", Level::none, GraphKind::knn, "half:40", 8, 0, 10, 1, 0, 0},
@@ -51,10 +53,13 @@ Options options_of(const Method& method, std::uint64_t seed) {
   o.schedule.pace = Pace::quantile;
   o.schedule.final = method.final;
   o.schedule.polish = method.final < 1 ? 0 : 5;
-  if (method.level == Level::none)
+  if (method.level == Level::none) {
     o.schedule.max_iter = 45;
-  else
+  } else {
     o.schedule.warm_iter = 30;
+    o.schedule.pace_iter = 8;
+    o.schedule.max_iter = o.schedule.plain_iter + o.schedule.warm_iter + o.schedule.pace_iter + o.schedule.polish;
+  }
   return o;
 }
 

@@ -23,20 +23,34 @@ bool observed(const Problem<T>& p, Index i, Index j) {
   return !std::isnan(p.values(i, j)) && p.weights(i, j) > 0;
 }
 
+/// True where none is missing
 template <class T>
-void check_values(MatrixView<const T> x) {
+bool check_values(MatrixView<const T> x) {
   if (x.rows < 1) throw Error("values: " + text(x.rows) + " features; there must be at least 1");
   if (x.cols < 1) throw Error("values: " + text(x.cols) + " samples; there must be at least 1");
   if (x.data == nullptr) throw Error("values: null pointer; it must point to the numbers");
   if (x.stride < x.rows)
     throw Error("values: stride " + text(x.stride) + " must be at least the number of features, " + text(x.rows));
+  bool whole = true;
   for (Index j = 0; j < x.cols; ++j) {
     if (all_finite(x.col(j), x.rows)) continue;
+    whole = false;
     for (Index i = 0; i < x.rows; ++i)
       if (std::isinf(x(i, j)))
         throw Error("values: " + text(x(i, j)) + " at " + place(i, j) +
                     "; must be finite, or NaN where the entry is missing");
   }
+  return whole;
+}
+
+/// Each part is finite by now: only a product of several can overflow.
+template <class T>
+void check_product(const Weights<T>& w, Index m, Index n) {
+  if ((w.sample.empty() ? 0 : 1) + (w.feature.empty() ? 0 : 1) + (w.entry.empty() ? 0 : 1) < 2) return;
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i)
+      if (!std::isfinite(w(i, j)))
+        throw Error("weights: product sample * feature * entry overflows at " + place(i, j) + "; must be finite");
 }
 
 template <class T>
@@ -222,18 +236,15 @@ void apply_standard(Data<T>& data) {
 }  // namespace
 
 template <class T>
-void validate(const Problem<T>& problem) {
+bool validate(const Problem<T>& problem) {
   const Index m = problem.values.rows, n = problem.values.cols;
-  check_values(problem.values);
+  const bool whole = check_values(problem.values);
   check_weights(problem.weights, m, n);
-  bool any = false;
+  check_product(problem.weights, m, n);
   for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < m; ++i) {
-      if (!std::isfinite(problem.weights(i, j)))
-        throw Error("weights: product sample * feature * entry overflows at " + place(i, j) + "; must be finite");
-      any = any || observed(problem, i, j);
-    }
-  if (!any) throw Error("values: every entry is NaN or has weight 0; at least one must be observed");
+    for (Index i = 0; i < m; ++i)
+      if (observed(problem, i, j)) return whole;
+  throw Error("values: every entry is NaN or has weight 0; at least one must be observed");
 }
 
 template <class T>
@@ -270,8 +281,8 @@ Matrix<T> with_holes(const Data<T>& data) {
   return out;
 }
 
-template void validate<float>(const Problem<float>&);
-template void validate<double>(const Problem<double>&);
+template bool validate<float>(const Problem<float>&);
+template bool validate<double>(const Problem<double>&);
 template Data<float> prepare<float>(const Problem<float>&, Normalize, const Normalization<float>*);
 template Data<double> prepare<double>(const Problem<double>&, Normalize, const Normalization<double>*);
 template Matrix<float> with_holes<float>(const Data<float>&);

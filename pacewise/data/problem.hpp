@@ -64,9 +64,10 @@ struct Data {
 };
 
 /// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
-/// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0.
+/// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where no
+/// value is missing.
 template <class T>
-void validate(const Problem<T>& problem);
+bool validate(const Problem<T>& problem);
 
 /// Validate, normalise over the observed entries and move the holes from the values into the weights. How large a
 /// weight is does not matter to the normalisation, only whether it is 0. unit: a zero sample stays zero. standard:

@@ -113,6 +113,28 @@ void joining_penalties(Index r, const double* c, const double* zu, const double*
   }
 }
 
+// 2 |c - A s(now)|: what the penalty must not be below
+PACEWISE_WIDE_VECTORS
+void slopes(Index r, const double* c, const double* zu, const double* yu, double now, double* out) {
+  for (Index k = 0; k < r; ++k) out[k] = 2 * std::abs(c[k] - zu[k] + now / 2 * yu[k]);
+}
+
+/// The k largest of x[0 .. n), k <= n, into the front, the smallest of them at k - 1. For a few, by insertion.
+void largest_first(double* x, Index n, Index k) {
+  if (k > 16) {
+    std::nth_element(x, x + (k - 1), x + n, std::greater<>());
+    return;
+  }
+  std::sort(x, x + k, std::greater<>());
+  for (Index i = k; i < n; ++i) {
+    const double value = x[i];
+    if (!(value > x[k - 1])) continue;
+    Index at = k - 1;
+    for (; at > 0 && x[at - 1] < value; --at) x[at] = x[at - 1];
+    x[at] = value;
+  }
+}
+
 // Deletes row a of L: the rows below move up, and rotations of neighbouring columns make it triangular again. z and y,
 // which solve L z = c, turn with the columns.
 PACEWISE_WIDE_VECTORS
@@ -150,6 +172,7 @@ ActiveSet::ActiveSet(Index largest) : stride_((largest + kLanes - 1) / kLanes * 
   rows_.resize(size * kLanes);
   for (auto* v : {&z_, &y_, &zs_, &ys_, &zu_, &yu_, &sign_, &joins_, &order_}) v->resize(size);
   set_.resize(size);
+  candidates_.resize(size);
   joining_.reserve(size);
 }
 
@@ -215,17 +238,17 @@ bool ActiveSet::find_joining() {
   if (on_path) {
     joining_penalties(r_, c_, zu_.data(), yu_.data(), b_, joins_.data());
   } else {
-    for (Index k = 0; k < r_; ++k)
-      joins_[static_cast<std::size_t>(k)] =
-          2 * std::abs(c_[k] - zu_[static_cast<std::size_t>(k)] + b_ / 2 * yu_[static_cast<std::size_t>(k)]);
+    slopes(r_, c_, zu_.data(), yu_.data(), b_, joins_.data());
   }
   // members are those that have joined; of the others the largest, as many as there is room for
   const double above = on_path ? beta_ : b_ + (b_ > beta_ ? 1e-12 * b_ : tol_);
   Index found = 0;
   for (Index a = 0; a < p_; ++a) joins_[static_cast<std::size_t>(set_[static_cast<std::size_t>(a)])] = 0;
   for (Index k = 0; k < r_; ++k) {
-    order_[static_cast<std::size_t>(found)] = joins_[static_cast<std::size_t>(k)];
-    found += joins_[static_cast<std::size_t>(k)] > above ? 1 : 0;
+    const double joins = joins_[static_cast<std::size_t>(k)];
+    order_[static_cast<std::size_t>(found)] = joins;
+    candidates_[static_cast<std::size_t>(found)] = static_cast<std::int32_t>(k);
+    found += joins > above ? 1 : 0;
   }
   if (found == 0 && !on_path) {
     stuck_ = 0;
@@ -235,16 +258,17 @@ bool ActiveSet::find_joining() {
   double least = above;
   Index equals = 0;  // of those that join at `least` itself, how many there is room for
   if (found > room) {
-    std::nth_element(order_.begin(), order_.begin() + (room - 1), order_.begin() + found, std::greater<>());
+    largest_first(order_.data(), found, room);
     least = order_[static_cast<std::size_t>(room - 1)];
     equals = room - std::count_if(order_.begin(), order_.begin() + room, [&](double j) { return j > least; });
   }
   if (on_path) b_ = found > room ? std::max(beta_, least) : beta_;
   stuck_ = b_ < before ? 0 : stuck_ + 1;
   joining_.clear();
-  for (Index k = 0; k < r_; ++k) {
+  for (Index at = 0; at < found; ++at) {
+    const Index k = candidates_[static_cast<std::size_t>(at)];
     const double joins = joins_[static_cast<std::size_t>(k)];
-    if (joins < least || joins <= above || (joins == least && equals-- <= 0)) continue;
+    if (joins < least || (joins == least && equals-- <= 0)) continue;
     const double g = c_[k] - zu_[static_cast<std::size_t>(k)] + b_ / 2 * yu_[static_cast<std::size_t>(k)];
     joining_.push_back({static_cast<std::int32_t>(k), g > 0 ? 1.0 : -1.0});
   }

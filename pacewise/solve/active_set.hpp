@@ -44,7 +44,7 @@ class ActiveSet {
   Vector<double> zs_, ys_;               // A_PP^-1 c_P, A_PP^-1 sigma: s_P(b) = zs - b/2 ys
   Vector<double> zu_, yu_;               // A_:P times these: A s(b) = zu - b/2 yu
   Vector<double> sign_, joins_, order_;  // joins: the penalty at which an atom would join
-  std::vector<std::int32_t> set_;
+  std::vector<std::int32_t> set_, candidates_;
   std::vector<Entry> joining_;
 };
 

@@ -26,10 +26,7 @@ class Prepared {
  public:
   Prepared(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry)
       : problem_{view(X), to_weights(sample, feature, entry)} {
-    validate(problem_);
-    const MatrixView<const T> x = problem_.values;
-    if (!all_finite(x.data, x.rows * x.cols))  // a NaN: infinities are refused
-      data_ = prepare(problem_, Normalize::none);
+    if (!validate(problem_)) data_ = prepare(problem_, Normalize::none);
   }
   MatrixView<const T> values() const { return data_ ? data_->values.view() : problem_.values; }
   const Weights<T>& weights() const { return data_ ? data_->weights : problem_.weights; }
