@@ -53,7 +53,6 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   atoms.resize(model.features(), model.atoms());
   weighted.resize(model.features(), model.atoms());
   root.resize(static_cast<std::size_t>(model.features()));
-  rows.reserve(static_cast<std::size_t>(model.features()));
   products.resize(model.atoms(), model.atoms());
 }
 
@@ -76,6 +75,12 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
     gram_.resize(r, r);
     gram<double>(Op::transposed, 1, cast<double>(problem_.B), 0, gram_.view());
     gram_bound_ = largest_row_sum(gram_);
+    mask_ = Mask(weights, m, n, control);
+    if (mask_.any_few()) {
+      rows_of_B_.resize(r, m);
+      for (Index k = 0; k < r; ++k)
+        for (Index i = 0; i < m; ++i) rows_of_B_(k, i) = static_cast<double>(problem_.B(i, k));
+    }
   }
   if (coupling.consistent()) {  // C = gamma Q'Q
     const Matrix<double> Q = cast<double>(coupling.consistency->view());
@@ -93,7 +98,7 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   q_.resize(r, n);
   const bool unweighted = weights.sample.empty() && weights.feature.empty() && weights.entry.empty();
   // Every product packs B anew, as much work as packing as many samples as there are atoms: more samples at a time.
-  const Index size = unweighted ? 4 * kBlock : kBlock;
+  const Index size = 4 * kBlock;
   Vector<double> top(static_cast<std::size_t>(block_count(n, size)), 0.0);
   std::vector<Matrix<T>> weighted(unweighted ? 0 : static_cast<std::size_t>(thread_count(control)));
   for (auto& w : weighted) w.resize(m, std::min(n, size));
@@ -131,18 +136,33 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
 
 namespace {
 
-// Y = A Z, over the numbers of Z that are not zero
+// y = scale A z, over the numbers of z that are not zero
 PACEWISE_WIDE_VECTORS
-void multiply_sparse(MatrixView<const double> A, MatrixView<const double> Z, MatrixView<double> Y) {
-  for (Index j = 0; j < Z.cols; ++j) {
-    double* y = Y.col(j);
-    std::fill_n(y, A.rows, 0.0);
-    for (Index k = 0; k < Z.rows; ++k) {
-      const double z = Z(k, j);
-      if (z == 0) continue;
-      const double* a = A.col(k);
-      for (Index i = 0; i < A.rows; ++i) y[i] += a[i] * z;
-    }
+void multiply_sparse(MatrixView<const double> A, double scale, const double* z, double* y) {
+  std::fill_n(y, A.rows, 0.0);
+  for (Index k = 0; k < A.cols; ++k) {
+    if (z[k] == 0) continue;
+    const double *a = A.col(k), by = scale * z[k];
+    for (Index i = 0; i < A.rows; ++i) y[i] += a[i] * by;
+  }
+}
+
+// y -= sum_i lacks_i b_i (b_i'z) over some rows b_i of the dictionary, here columns
+PACEWISE_WIDE_VECTORS
+void subtract_rows(MatrixView<const double> rows_of_B, std::span<const std::int32_t> rows, const double* lacks,
+                   const double* z, double* y) {
+  constexpr Index lanes = 8;
+  const Index r = rows_of_B.rows;
+  for (std::size_t e = 0; e < rows.size(); ++e) {
+    const double* b = rows_of_B.col(rows[e]);
+    double sum[lanes] = {}, dot = 0;
+    Index k = 0;
+    for (; k + lanes <= r; k += lanes)
+      for (Index t = 0; t < lanes; ++t) sum[t] += b[k + t] * z[k + t];
+    for (; k < r; ++k) dot += b[k] * z[k];
+    for (Index t = 0; t < lanes; ++t) dot += sum[t];
+    const double by = lacks[e] * dot;
+    for (k = 0; k < r; ++k) y[k] -= by * b[k];
   }
 }
 
@@ -162,11 +182,17 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
   const auto wide = scratch.wide.view().columns(0, b);
   if (shared()) {
     if (few_nonzero(wide))
-      multiply_sparse(gram_, wide, Y);
+      for (Index j = 0; j < b; ++j) multiply_sparse(gram_, 1, wide.col(j), Y.col(j));
     else
       gemm<double>(Op::plain, Op::plain, 1, gram_, wide, 0, Y);
     for (Index j = 0; j < b && !problem_.weights.sample.empty(); ++j)
       for (Index k = 0; k < r; ++k) Y(k, j) *= omega(samples[j]);
+  } else if (all_few(samples, b)) {
+    for (Index j = 0; j < b; ++j) {
+      const Index sample = samples[j];
+      multiply_sparse(gram_, mask_.top(sample), wide.col(j), Y.col(j));
+      subtract_rows(rows_of_B_, mask_.rows(sample), mask_.lacks(sample), wide.col(j), Y.col(j));
+    }
   } else {
     const auto image = scratch.image.view().columns(0, b);
     const auto back = scratch.back.view().columns(0, b);
@@ -178,6 +204,13 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
       for (Index k = 0; k < r; ++k) Y(k, j) = static_cast<double>(back(k, j));
   }
   if (!consistency_.empty()) gemm<double>(Op::plain, Op::plain, 1, consistency_, wide, 1, Y);
+}
+
+template <class T>
+bool CodesModel<T>::all_few(const Samples& samples, Index count) const {
+  for (Index j = 0; j < count; ++j)
+    if (!mask_.few(samples[j])) return false;
+  return true;
 }
 
 // Y = A_j z_j alone
@@ -226,37 +259,22 @@ void CodesModel<T>::curvature(MatrixView<const double> Z, const Samples& samples
   add_manifold<double>(Z, samples, 1, Y);
 }
 
-/// Where nearly all entries of a sample have the same weight (a mask), its Gram is a correction of B'B:
-///   A_W = top (B'B)_W - sum_i (top - w_i) b_i b_i'   over the few rows with w_i < top
 template <class T>
-bool CodesModel<T>::gram_of_few_rows(Index j, const std::int32_t* atoms, Index size, MatrixView<double> gram,
+void CodesModel<T>::gram_of_few_rows(Index j, const std::int32_t* atoms, Index size, MatrixView<double> gram,
                                      Scratch& scratch) const {
-  const Index m = features();
-  double top = 0;
-  for (Index i = 0; i < m; ++i) {
-    scratch.root[static_cast<std::size_t>(i)] = static_cast<double>(problem_.weights(i, j));
-    top = std::max(top, scratch.root[static_cast<std::size_t>(i)]);
-  }
-  scratch.rows.clear();
-  for (Index i = 0; i < m; ++i)
-    if (scratch.root[static_cast<std::size_t>(i)] < top) scratch.rows.push_back(static_cast<std::int32_t>(i));
-  const auto few = static_cast<Index>(scratch.rows.size());
-  if (3 * few > m) return false;
-  const MatrixView<double> rooted(scratch.weighted.data(), few, size, m);
-  for (Index e = 0; e < few; ++e) {
-    auto& root = scratch.root[static_cast<std::size_t>(e)];  // e <= rows[e]: never read after it is overwritten
-    root = std::sqrt(top - scratch.root[static_cast<std::size_t>(scratch.rows[static_cast<std::size_t>(e)])]);
-  }
+  const auto rows = mask_.rows(j);
+  const auto few = static_cast<Index>(rows.size());
+  const MatrixView<double> rooted(scratch.weighted.data(), few, size, features());
+  for (Index e = 0; e < few; ++e) scratch.root[static_cast<std::size_t>(e)] = std::sqrt(mask_.lacks(j)[e]);
   for (Index a = 0; a < size; ++a) {
     const T* atom = problem_.B.col(atoms[a]);
     for (Index e = 0; e < few; ++e)
-      rooted(e, a) = scratch.root[static_cast<std::size_t>(e)] *
-                     static_cast<double>(atom[scratch.rows[static_cast<std::size_t>(e)]]);
+      rooted(e, a) =
+          scratch.root[static_cast<std::size_t>(e)] * static_cast<double>(atom[rows[static_cast<std::size_t>(e)]]);
   }
   for (Index b = 0; b < size; ++b)
-    for (Index a = 0; a < size; ++a) gram(a, b) = top * gram_(atoms[a], atoms[b]);
+    for (Index a = 0; a < size; ++a) gram(a, b) = mask_.top(j) * gram_(atoms[a], atoms[b]);
   if (few > 0) pacewise::gram<double>(Op::transposed, -1, rooted, 1, gram);
-  return true;
 }
 
 template <class T>
@@ -293,7 +311,8 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
     const double w = omega(j);
     for (Index b = old; b < size; ++b)
       for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = w * gram_(atoms[a], atoms[b]);
-  } else if (gram_of_few_rows(j, atoms, size, gram, scratch)) {
+  } else if (mask_.few(j)) {
+    gram_of_few_rows(j, atoms, size, gram, scratch);
     old = 0;  // made anew
   } else {
     gram_of_all_rows(j, atoms, old, size, gram, scratch);
@@ -313,20 +332,12 @@ double CodesModel<T>::weight(Index j) const {
 
 template <class T>
 double CodesModel<T>::fit_weight(Index j) const {
-  if (shared()) return omega(j);
-  double sum = 0;
-  for (Index i = 0; i < features(); ++i) sum += static_cast<double>(problem_.weights(i, j));
-  return sum / static_cast<double>(features());
+  return shared() ? omega(j) : mask_.mean(j);
 }
 
 template <class T>
 double CodesModel<T>::curvature_bound(Index j) const {
-  double w = omega(j);
-  if (!shared()) {
-    double top = 0;
-    for (Index i = 0; i < features(); ++i) top = std::max(top, static_cast<double>(problem_.weights(i, j)));
-    w = top;
-  }
+  const double w = shared() ? omega(j) : mask_.top(j);
   double coupling = 0;
   if (problem_.coupling.manifold()) {
     const Sparse& L = *problem_.coupling.laplacian;

@@ -1,6 +1,7 @@
 #pragma once
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/solve/codes.hpp"
+#include "pacewise/solve/mask.hpp"
 #include "pacewise/solve/residual.hpp"
 
 namespace pacewise {
@@ -32,7 +33,6 @@ class CodesModel {
     Matrix<double> wide;             // the same in double
     Matrix<double> atoms, weighted;  // B_W and diag(w v) B_new, m x r
     Vector<double> root;             // sqrt(w v)
-    std::vector<std::int32_t> rows;  // those with less than the largest weight
     Matrix<double> products;         // B_W' diag(w v) B_new, r x r
   };
 
@@ -70,10 +70,11 @@ class CodesModel {
   double curvature_bound(Index j) const;
 
  private:
-  bool gram_of_few_rows(Index j, const std::int32_t* atoms, Index size, MatrixView<double> gram,
+  void gram_of_few_rows(Index j, const std::int32_t* atoms, Index size, MatrixView<double> gram,
                         Scratch& scratch) const;
   void gram_of_all_rows(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                         Scratch& scratch) const;
+  bool all_few(const Samples& samples, Index count) const;
   void apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   template <class U>
   void fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
@@ -88,6 +89,8 @@ class CodesModel {
   Matrix<double> gram_;         // A0 = B' diag(feature weights) B, r x r; with entry weights B'B
   Matrix<double> consistency_;  // C = gamma Q'Q, r x r
   Matrix<double> sum_;          // omega A0 + C, where all samples have the same omega
+  Mask mask_;                   // of entry weights
+  Matrix<double> rows_of_B_;    // B' for samples that lack a few rows, r x m
   Matrix<T> q_;                 // r x n
   double scale_ = 1;
   double gram_bound_ = 0, consistency_bound_ = 0;  // largest row sums of |A0|, |C|

@@ -1,0 +1,102 @@
+// Entry weights that are nearly all the same: what is listed of them, and codes solved by way of the list.
+#include "pacewise/solve/mask.hpp"
+
+#include <gtest/gtest.h>
+
+#include "pacewise/solve/codes.hpp"
+#include "reference.hpp"
+#include "synthetic.hpp"
+#include "tolerances.hpp"
+
+namespace {
+
+using namespace pacewise;
+
+/// 10 % of the entries of every sample below its largest weight; sample 0 has all kinds, sample 1 one kind
+template <class T>
+Weights<T> nearly_ones(Index m, Index n) {
+  Weights<T> w;
+  Random random(5);
+  w.entry = Matrix<T>(m, n, T(1));
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i)
+      if (j == 0 || (j > 1 && random.uniform() < 0.1))
+        w.entry(i, j) = static_cast<T>(j % 2 == 0 ? 0.9 * random.uniform() : 0.0);
+  w.sample = Vector<T>(static_cast<std::size_t>(n), T(1));
+  for (Index j = 0; j < n; ++j)
+    w.sample[static_cast<std::size_t>(j)] = static_cast<T>(1 + 0.1 * static_cast<double>(j));
+  return w;
+}
+
+TEST(Mask, ListsTheRowsThatLackSomething) {
+  const Index m = 37, n = 90;  // more than one block
+  const Weights<double> w = nearly_ones<double>(m, n);
+  Control two;
+  two.threads = 2;
+  const Mask mask(w, m, n, two);
+  EXPECT_TRUE(mask.any_few());
+  EXPECT_FALSE(mask.few(0));
+  EXPECT_TRUE(mask.rows(1).empty());
+  for (Index j = 0; j < n; ++j) {
+    double top = 0, sum = 0;
+    for (Index i = 0; i < m; ++i) {
+      top = std::max(top, w(i, j));
+      sum += w(i, j);
+    }
+    EXPECT_DOUBLE_EQ(mask.top(j), top);
+    EXPECT_NEAR(mask.mean(j), sum / static_cast<double>(m), 1e-14);
+    std::vector<Index> below;
+    for (Index i = 0; i < m; ++i)
+      if (w(i, j) < top) below.push_back(i);
+    EXPECT_EQ(mask.few(j), 3 * static_cast<Index>(below.size()) <= m);
+    if (!mask.few(j)) continue;
+    ASSERT_EQ(mask.rows(j).size(), below.size());
+    for (std::size_t e = 0; e < below.size(); ++e) {
+      EXPECT_EQ(mask.rows(j)[e], below[e]);
+      EXPECT_DOUBLE_EQ(mask.lacks(j)[e], top - w(below[e], j));
+    }
+  }
+}
+
+TEST(Mask, OfWeightsThatAllDifferListsNothing) {
+  Weights<double> w;
+  Random random(7);
+  w.entry = Matrix<double>(20, 5);
+  for (Index i = 0; i < w.entry.size(); ++i) w.entry.data()[i] = random.uniform();
+  const Mask mask(w, 20, 5, {});
+  EXPECT_FALSE(mask.any_few());
+  for (Index j = 0; j < 5; ++j) EXPECT_TRUE(mask.rows(j).empty());
+}
+
+template <class T>
+struct MaskedCodes : testing::Test {};
+using Precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(MaskedCodes, Precisions);
+
+TYPED_TEST(MaskedCodes, CertifiedByTheSlowPath) {
+  using T = TypeParam;
+  const auto data = synthetic::make<T>({.m = 30, .n = 80, .r = 40, .active = 4, .noise = 0.1, .seed = 3});
+  const Weights<T> w = nearly_ones<T>(30, 80);
+  StepOptions step;
+  step.tol = tolerance<T>().certificate;
+  for (const double beta : {0.0, 0.05, 1.0})  // dense and sparse codes
+    for (const bool ones_only : {false, true}) {
+      Weights<T> weights = w;
+      if (ones_only)
+        for (Index i = 0; i < 30; ++i) weights.entry(i, 0) = T(1);  // no sample left that needs all rows
+      Matrix<T> S(40, 80);
+      const auto report = solve_codes<T>({data.X.view(), weights, data.B, beta, {}}, S, step, {});
+      reference::Setting slow{reference::widen(data.X),
+                              reference::expand(weights, 30, 80),
+                              reference::widen(data.B),
+                              reference::widen(S),
+                              {},
+                              {},
+                              {}};
+      slow.beta = beta;
+      EXPECT_LE(reference::codes_certificate(slow), tolerance<T>().certificate) << beta;
+      EXPECT_LE(report.certificate, tolerance<T>().certificate) << beta;
+    }
+}
+
+}  // namespace
