@@ -23,6 +23,21 @@ bool observed(const Problem<T>& p, Index i, Index j) {
   return !std::isnan(p.values(i, j)) && p.weights(i, j) > 0;
 }
 
+// Like all_finite, these have no way out of their loops and run at the speed of memory.
+template <class T>
+bool any_infinite(const T* x, Index n) {
+  int found = 0;
+  for (Index i = 0; i < n; ++i) found |= std::abs(x[i]) > std::numeric_limits<T>::max() ? 1 : 0;
+  return found != 0;
+}
+
+template <class T>
+bool all_weights(const T* w, Index n) {
+  int bad = 0;
+  for (Index i = 0; i < n; ++i) bad |= !(w[i] >= 0) || !(w[i] <= std::numeric_limits<T>::max()) ? 1 : 0;
+  return bad == 0;
+}
+
 /// True where none is missing
 template <class T>
 bool check_values(MatrixView<const T> x) {
@@ -35,6 +50,7 @@ bool check_values(MatrixView<const T> x) {
   for (Index j = 0; j < x.cols; ++j) {
     if (all_finite(x.col(j), x.rows)) continue;
     whole = false;
+    if (!any_infinite(x.col(j), x.rows)) continue;
     for (Index i = 0; i < x.rows; ++i)
       if (std::isinf(x(i, j)))
         throw Error("values: " + text(x(i, j)) + " at " + place(i, j) +
@@ -76,9 +92,10 @@ void check_weights(const Weights<T>& w, Index m, Index n) {
     check_weight(w.sample[at(j)], "sample", "sample " + text(j));
   for (Index i = 0; i < static_cast<Index>(w.feature.size()); ++i)
     check_weight(w.feature[at(i)], "feature", "feature " + text(i));
-  for (Index j = 0; j < w.entry.cols(); ++j)
-    for (Index i = 0; i < w.entry.rows(); ++i)
-      if (!(std::isfinite(w.entry(i, j)) && w.entry(i, j) >= 0)) check_weight(w.entry(i, j), "entry", place(i, j));
+  for (Index j = 0; j < w.entry.cols(); ++j) {
+    if (all_weights(w.entry.col(j), m)) continue;
+    for (Index i = 0; i < m; ++i) check_weight(w.entry(i, j), "entry", place(i, j));
+  }
 }
 
 struct Moments {
@@ -127,26 +144,46 @@ std::string missing_note(Index missing, Index size) {
          ": NaN or weight 0) and do not count.";
 }
 
+/// Of one sample, which entries count: not NaN, weight > 0. Returns how many.
+template <class T>
+Index find_observed(const Problem<T>& p, Index j, std::vector<char>& here) {
+  const Index m = p.values.rows;
+  const T* x = p.values.col(j);
+  const bool counts = p.weights.sample.empty() || p.weights.sample[at(j)] > 0;
+  for (Index i = 0; i < m; ++i) here[at(i)] = x[i] == x[i] && counts ? 1 : 0;
+  if (!p.weights.feature.empty())
+    for (Index i = 0; i < m; ++i) here[at(i)] = here[at(i)] != 0 && p.weights.feature[at(i)] > 0 ? 1 : 0;
+  if (!p.weights.entry.empty())
+    for (Index i = 0; i < m; ++i) here[at(i)] = here[at(i)] != 0 && p.weights.entry(i, j) > 0 ? 1 : 0;
+  Index found = 0;
+  for (Index i = 0; i < m; ++i) found += here[at(i)];
+  return found;
+}
+
 /// values = X with 0 where the weight is 0; a NaN of positive weight makes the entry weights.
 template <class T>
 void move_holes(const Problem<T>& p, Data<T>& data) {
   const Index m = p.values.rows, n = p.values.cols;
   data.weights = p.weights;
   data.values.resize(m, n);
-  std::vector<bool> seen(at(m), false);
+  std::vector<char> here(at(m)), seen(at(m), char{0});
   Index empty_samples = 0, first_sample = -1;
   for (Index j = 0; j < n; ++j) {
-    bool any = false;
+    const Index found = find_observed(p, j, here);
+    data.missing += m - found;
+    const T* x = p.values.col(j);
+    T* out = data.values.col(j);
     for (Index i = 0; i < m; ++i) {
-      const bool nan = std::isnan(p.values(i, j)), here = observed(p, i, j);
-      data.values(i, j) = here ? p.values(i, j) : T(0);
-      data.missing += here ? 0 : 1;
-      if (nan && data.weights.entry.empty() && p.weights(i, j) > 0) data.weights.entry = Matrix<T>(m, n, T(1));
-      if (nan && !data.weights.entry.empty()) data.weights.entry(i, j) = 0;
-      any = any || here;
-      if (here) seen[at(i)] = true;
+      out[i] = here[at(i)] != 0 ? x[i] : T(0);
+      seen[at(i)] = std::max(seen[at(i)], here[at(i)]);
     }
-    if (any) continue;
+    if (found < m && !all_finite(x, m)) {
+      for (Index i = 0; i < m && data.weights.entry.empty(); ++i)
+        if (std::isnan(x[i]) && p.weights(i, j) > 0) data.weights.entry = Matrix<T>(m, n, T(1));
+      if (!data.weights.entry.empty())
+        for (Index i = 0; i < m; ++i) data.weights.entry(i, j) = x[i] == x[i] ? data.weights.entry(i, j) : T(0);
+    }
+    if (found > 0) continue;
     ++empty_samples;
     if (first_sample < 0) first_sample = j;
   }
@@ -154,8 +191,8 @@ void move_holes(const Problem<T>& p, Data<T>& data) {
   if (empty_samples > 0)
     data.notes.push_back(
         count_note(empty_samples, "sample", first_sample, "has no observed entry", "have no observed entry"));
-  const Index empty_features = static_cast<Index>(std::count(seen.begin(), seen.end(), false));
-  const Index first_feature = static_cast<Index>(std::find(seen.begin(), seen.end(), false) - seen.begin());
+  const Index empty_features = static_cast<Index>(std::count(seen.begin(), seen.end(), char{0}));
+  const Index first_feature = static_cast<Index>(std::find(seen.begin(), seen.end(), char{0}) - seen.begin());
   if (empty_features > 0)
     data.notes.push_back(
         count_note(empty_features, "feature", first_feature, "has no observed entry", "have no observed entry"));
