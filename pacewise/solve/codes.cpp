@@ -110,17 +110,44 @@ double column_violation(const double* g, const T* s, double beta, Index r) {
 /// with c / omega_j and beta / omega_j. Where each sample has its own (entry weights), omega_j A with the mean weight
 /// of the sample is near enough for a start. What is left to do the rounds after it will.
 template <class T>
-void solve_on_path(const CodesModel<T>& model, const Matrix<double>& A, Index j, Matrix<T>& S, double tol,
+bool solve_on_path(const CodesModel<T>& model, const Matrix<double>& A, Index j, Matrix<T>& S, double tol,
                    BlockScratch<T>& w) {
   const double omega = model.weight(j);
-  if (!(omega > 0)) return;
-  if (!model.shared() && std::any_of(S.col(j), S.col(j) + model.atoms(), [](T s) { return s != T(0); })) return;
+  if (!(omega > 0)) return false;
+  if (!model.shared() && std::any_of(S.col(j), S.col(j) + model.atoms(), [](T s) { return s != T(0); })) return false;
   for (Index k = 0; k < model.atoms(); ++k) {
     w.c.data()[k] = static_cast<double>(model.q()(k, j)) / omega;
     w.s.data()[k] = static_cast<double>(S(k, j));
   }
-  if (!w.active.solve(A, w.c.data(), model.problem().beta / omega, tol / omega, w.s.data())) return;
+  if (!w.active.solve(A, w.c.data(), model.problem().beta / omega, tol / omega, w.s.data())) return false;
   for (Index k = 0; k < model.atoms(); ++k) S(k, j) = static_cast<T>(w.s.data()[k]);
+  return true;
+}
+
+/// With entry weights, after the path: the sample's own Gram over the atoms in use and those nearly so, which the mean
+/// weight tells well enough. The codes outside are zero, so the right side is q itself and no gradient is needed yet.
+template <class T>
+void solve_near_path(const CodesModel<T>& model, const Matrix<double>& A, Index j, Index column, Matrix<T>& S,
+                     double tol, BlockScratch<T>& w) {
+  constexpr double nearly = 0.97;
+  const Index r = model.atoms();
+  const double omega = model.weight(j), beta = model.problem().beta;
+  double* g = w.gradient.col(column);
+  multiply_sparse(A, omega, w.s.data(), g);
+  auto& set = w.sets[static_cast<std::size_t>(column)];
+  for (Index k = 0; k < r; ++k)
+    if (2 * std::abs(g[k] - static_cast<double>(model.q()(k, j))) > nearly * beta || S(k, j) != T(0))
+      set.push_back(static_cast<std::int32_t>(k));
+  const auto size = static_cast<Index>(set.size());
+  if (size == 0) return;
+  const MatrixView<double> own(w.grams[static_cast<std::size_t>(column)].data(), size, size, r);
+  model.extend_gram(j, set.data(), 0, size, own, w.model_part);
+  for (Index a = 0; a < size; ++a) {
+    w.c.data()[a] = static_cast<double>(model.q()(set[static_cast<std::size_t>(a)], j));
+    w.s.data()[a] = static_cast<double>(S(set[static_cast<std::size_t>(a)], j));
+  }
+  if (!w.active.solve(own, w.c.data(), beta, tol, w.s.data())) return;
+  for (Index a = 0; a < size; ++a) S(set[static_cast<std::size_t>(a)], j) = static_cast<T>(w.s.data()[a]);
 }
 
 /// Without alpha every sample is a problem of its own: rounds of (gradient of the block, working sets, small solves).
@@ -150,7 +177,8 @@ StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepO
     std::fill(w.stale.begin(), w.stale.end(), 0);
     std::fill(w.ridge.begin(), w.ridge.end(), 8 * static_cast<double>(std::numeric_limits<T>::epsilon()));
     for (Index j = first; j < first + b && beta > 0 && model.one_gram() != nullptr && !control.stop(); ++j)
-      solve_on_path(model, *model.one_gram(), j, S, 0.25 * goal, w);
+      if (solve_on_path(model, *model.one_gram(), j, S, 0.25 * goal, w) && !model.shared())
+        solve_near_path(model, *model.one_gram(), j, j - first, S, 0.25 * goal, w);
     w.open.clear();
     for (Index j = 0; j < b; ++j) w.open.push_back(first + j);
     out.violation = 0;

@@ -134,9 +134,6 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   if (!(scale_ > 0)) scale_ = 1;
 }
 
-namespace {
-
-// y = scale A z, over the numbers of z that are not zero
 PACEWISE_WIDE_VECTORS
 void multiply_sparse(MatrixView<const double> A, double scale, const double* z, double* y) {
   std::fill_n(y, A.rows, 0.0);
@@ -146,6 +143,8 @@ void multiply_sparse(MatrixView<const double> A, double scale, const double* z, 
     for (Index i = 0; i < A.rows; ++i) y[i] += a[i] * by;
   }
 }
+
+namespace {
 
 // y -= sum_i lacks_i b_i (b_i'z) over some rows b_i of the dictionary, here columns
 PACEWISE_WIDE_VECTORS

@@ -96,6 +96,9 @@ class CodesModel {
   double gram_bound_ = 0, consistency_bound_ = 0;  // largest row sums of |A0|, |C|
 };
 
+/// y = scale A z, over the numbers of z that are not zero
+void multiply_sparse(MatrixView<const double> A, double scale, const double* z, double* y);
+
 /// The S-step when alpha > 0 couples the samples: block descent finds supports, Newton-CG the values.
 template <class T>
 StepReport solve_coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control);
