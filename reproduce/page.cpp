@@ -136,8 +136,9 @@ void add_dataset(Page& page, const Findings& findings, const std::string& name) 
       "{} images of {} x {} pixels, {} classes.{}", dataset.values.cols(), dataset.side, dataset.side, dataset.classes,
       tables.complete(name) ? std::string()
                             : fmt::format(" Incomplete: {} cells of the plan are missing.", tables.missing(name))));
-  const auto both = {std::pair{Protocol::recommended, Source::half}, std::pair{Protocol::paper, Source::clean}};
-  for (const auto& [protocol, source] : both) {
+  const auto shown = {std::pair{Protocol::recommended, Source::half}, std::pair{Protocol::recommended, Source::raw},
+                      std::pair{Protocol::paper, Source::clean}};
+  for (const auto& [protocol, source] : shown) {
     if (std::find(tables.plan().sources.begin(), tables.plan().sources.end(), source) == tables.plan().sources.end())
       continue;
     page.heading(fmt::format("{}, {}, {}", title, protocol_words(protocol), graph_words(source)));
@@ -148,7 +149,7 @@ void add_dataset(Page& page, const Findings& findings, const std::string& name) 
   page.markup("<details><summary>" + escape_html(title + ": the other pairs of protocol and graph") + "</summary>\n");
   for (const Protocol protocol : kProtocols)
     for (const Source source : tables.plan().sources)
-      if (std::find(both.begin(), both.end(), std::pair{protocol, source}) == both.end())
+      if (std::find(shown.begin(), shown.end(), std::pair{protocol, source}) == shown.end())
         add_protocol(page, tables, name, protocol, source);
   page.markup("</details>\n<details><summary>" + escape_html(title + ": every number, with purity, ARI and spreads") +
               "</summary>\n");

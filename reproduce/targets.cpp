@@ -159,9 +159,9 @@ std::vector<PieTarget> pie_targets(const Tables& tables) {
 }
 
 std::string text_of(const Comparison& c) {
-  return fmt::format("{} {} {}: {} ({:+.4f}, p = {:.4f}, {} pairs)", name_of(c.first),
+  return fmt::format("{} {} {}: {} ({:+.4f}, p = {:.4f}, {} pair{})", name_of(c.first),
                      c.strict ? ">" : ">=", name_of(c.second), c.holds() ? "yes" : "no", c.test.mean, c.test.p,
-                     c.test.pairs);
+                     c.test.pairs, c.test.pairs == 1 ? "" : "s");
 }
 
 std::vector<std::string> headline(const Tables& tables) {
