@@ -50,10 +50,8 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   if (model.shared()) return;
   image.resize(model.features(), block);
   back.resize(model.atoms(), block);
-  atoms.resize(model.features(), model.atoms());
   weighted.resize(model.features(), model.atoms());
   root.resize(static_cast<std::size_t>(model.features()));
-  products.resize(model.atoms(), model.atoms());
 }
 
 template <class T>
@@ -164,6 +162,23 @@ void subtract_rows(MatrixView<const double> rows_of_B, std::span<const std::int3
     for (k = 0; k < r; ++k) y[k] -= by * b[k];
   }
 }
+
+template <class T>
+[[gnu::always_inline]] inline double dot_of(const T* x, const double* y, Index m) {
+  constexpr Index lanes = 16;
+  double sum[lanes] = {}, total = 0;
+  Index i = 0;
+  for (; i + lanes <= m; i += lanes)
+    for (Index t = 0; t < lanes; ++t) sum[t] += static_cast<double>(x[i + t]) * y[i + t];
+  for (; i < m; ++i) total += static_cast<double>(x[i]) * y[i];
+  for (const double part : sum) total += part;
+  return total;
+}
+
+PACEWISE_WIDE_VECTORS
+double dot(const double* x, const double* y, Index m) { return dot_of(x, y, m); }
+PACEWISE_WIDE_VECTORS
+double dot(const float* x, const double* y, Index m) { return dot_of(x, y, m); }
 
 bool few_nonzero(MatrixView<const double> Z) {
   Index nonzero = 0;
@@ -290,17 +305,12 @@ void CodesModel<T>::gram_of_all_rows(Index j, const std::int32_t* atoms, Index o
     pacewise::gram<double>(Op::transposed, 1, rooted, 0, gram);
     return;
   }
-  const auto all = scratch.atoms.view().columns(0, size);
-  const auto fresh = scratch.weighted.view().columns(0, size - old);
-  const MatrixView<double> products(scratch.products.data(), size, size - old);
-  for (Index a = 0; a < size; ++a) std::copy_n(problem_.B.col(atoms[a]), m, all.col(a));
-  for (Index a = old; a < size; ++a) {
-    std::copy_n(all.col(a), m, fresh.col(a - old));
-    weigh(problem_.weights, j, fresh.columns(a - old, 1));
+  double* weighted = scratch.weighted.col(0);
+  for (Index b = old; b < size; ++b) {
+    std::copy_n(problem_.B.col(atoms[b]), m, weighted);
+    weigh(problem_.weights, j, MatrixView<double>(weighted, m, 1));
+    for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = dot(problem_.B.col(atoms[a]), weighted, m);
   }
-  gemm<double>(Op::transposed, Op::plain, 1, all, fresh, 0, products);
-  for (Index b = old; b < size; ++b)
-    for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = products(a, b - old);
 }
 
 template <class T>

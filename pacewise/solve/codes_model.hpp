@@ -27,13 +27,12 @@ class CodesModel {
  public:
   struct Scratch {
     Scratch(const CodesModel& model, Index block);
-    Matrix<T> image;                 // B S, m x b
-    Matrix<T> back;                  // B' (w v B S), r x b
-    Matrix<T> codes;                 // the codes or directions at hand, r x b
-    Matrix<double> wide;             // the same in double
-    Matrix<double> atoms, weighted;  // B_W and diag(w v) B_new, m x r
-    Vector<double> root;             // sqrt(w v)
-    Matrix<double> products;         // B_W' diag(w v) B_new, r x r
+    Matrix<T> image;          // B S, m x b
+    Matrix<T> back;           // B' (w v B S), r x b
+    Matrix<T> codes;          // the codes or directions at hand, r x b
+    Matrix<double> wide;      // the same in double
+    Matrix<double> weighted;  // atoms times (roots of) a sample's weights, m x r
+    Vector<double> root;      // sqrt(w v)
   };
 
   CodesModel(const CodesProblem<T>& problem, const Control& control);
