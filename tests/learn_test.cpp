@@ -193,6 +193,66 @@ TEST(Learning, SmallAndEmptyThings) {
   }
 }
 
+TYPED_TEST(Learn, HonestWhereTheFitIsNearlyPerfect) {
+  // no noise and a small beta: the fit is a small difference of large sums
+  using T = TypeParam;
+  const auto data = synthetic::make<T>({.m = 30, .n = 600, .r = 20, .active = 2, .noise = 0, .seed = 19});
+  double energy = 0;
+  for (Index i = 0; i < data.X.size(); ++i) energy += std::pow(static_cast<double>(data.X.data()[i]), 2);
+  for (const double beta : {1e-4, 1e-6}) {
+    LearnOptions options;
+    options.beta = beta;
+    options.max_iter = 40;
+    options.step_tol = tolerance<T>().certificate;
+    const Learned<T> found = learn<T>(data.X.view(), first_samples(data.X, 20), options, {});
+    const auto parts = reference::objective(setting_of(data.X, found, beta));
+    const auto total = static_cast<double>(parts.fit + parts.sparsity);
+    EXPECT_NEAR(found.objective.total(), total, 1e-3 * total + 1e-12 * energy) << beta;
+    for (std::size_t p = 1; p < found.history.size(); ++p) {
+      EXPECT_GT(found.history[p], 0);
+      EXPECT_LE(found.history[p], found.history[p - 1] * (1 + 1e-3)) << "pass " << p + 1 << ", beta " << beta;
+    }
+    EXPECT_TRUE(found.termination == Termination::converged || found.history.size() == 40u);
+  }
+}
+
+TYPED_TEST(Learn, AnyScale) {
+  // x -> c x, beta -> c beta, with c a power of two: the same bits of the dictionary, whatever the range of squares
+  using T = TypeParam;
+  const auto data = synthetic::make<T>({.m = 15, .n = 120, .r = 5, .seed = 13});
+  LearnOptions options;
+  options.beta = 0.125;
+  const int far = std::is_same_v<T, double> ? 540 : 66;
+  Learned<T> first;
+  for (const int power : {far, -far, 40, -40}) {
+    Matrix<T> X = data.X;
+    for (Index i = 0; i < X.size(); ++i) X.data()[i] = std::ldexp(X.data()[i], power);
+    options.beta = std::ldexp(0.125, power);
+    const Learned<T> found = learn<T>(X.view(), first_samples(data.X, 5), options, {});
+    EXPECT_LE(found.certificate.codes, tolerance<T>().certificate * 100) << power;
+    EXPECT_GT(found.certificate.dictionary, 0) << power;
+    if (first.dictionary.empty()) first = found;
+    EXPECT_EQ(found.dictionary, first.dictionary) << power;
+    EXPECT_EQ(found.history.size(), first.history.size()) << power;
+  }
+}
+
+TEST(Learning, AStartOutsideTheBallOrOutOfUseIsNoMatter) {
+  const auto data = synthetic::make<double>({.m = 20, .n = 200, .r = 6, .seed = 23});
+  LearnOptions options;
+  options.beta = 0.2;
+  double energy = 0;
+  for (Index i = 0; i < data.X.size(); ++i) energy += data.X.data()[i] * data.X.data()[i];
+  Matrix<double> large = first_samples(data.X, 6);
+  for (Index i = 0; i < large.size(); ++i) large.data()[i] *= 1e39;
+  EXPECT_LT(learn<double>(data.X.view(), large, options, {}).objective.total(), 0.5 * energy);
+  for (const Index atoms : {Index{1}, Index{12}}) {  // nothing but zeros: all are replaced
+    const auto found = learn<double>(data.X.view(), Matrix<double>(20, atoms), options, {});
+    EXPECT_LT(found.objective.total(), 0.95 * energy) << atoms;
+    EXPECT_GT(found.history.size(), 2u);
+  }
+}
+
 TEST(Learning, UnusedAtomsBecomeSamples) {
   const auto data = synthetic::make<double>({.m = 20, .n = 200, .r = 8, .seed = 17});
   Matrix<double> start = first_samples(data.X, 8);

@@ -120,6 +120,18 @@ TYPED_TEST(ProblemTest, RejectsAnOverflowingProductOfWeights) {
             "weights: product sample * feature * entry overflows at sample 1, feature 3; must be finite");
 }
 
+TYPED_TEST(ProblemTest, AProductOfWeightsThatUnderflowsIsMissing) {
+  using T = TypeParam;
+  const Matrix<T> x = this->values();
+  Weights<T> w;
+  w.sample.assign(8, 1);
+  w.feature.assign(5, 1);
+  w.sample[1] = w.feature[3] = std::numeric_limits<T>::min();
+  const Data<T> data = prepare(this->problem(x, w), Normalize::none);
+  EXPECT_EQ(data.missing, 1);
+  EXPECT_EQ(data.values(3, 1), T(0));
+}
+
 TYPED_TEST(ProblemTest, RejectsDataWithNothingObserved) {
   using T = TypeParam;
   const std::string rule = "values: every entry is NaN or has weight 0; at least one must be observed";

@@ -59,10 +59,15 @@ bool check_values(MatrixView<const T> x) {
   return whole;
 }
 
+template <class T>
+int parts(const Weights<T>& w) {
+  return (w.sample.empty() ? 0 : 1) + (w.feature.empty() ? 0 : 1) + (w.entry.empty() ? 0 : 1);
+}
+
 /// Each part is finite by now: only a product of several can overflow.
 template <class T>
 void check_product(const Weights<T>& w, Index m, Index n) {
-  if ((w.sample.empty() ? 0 : 1) + (w.feature.empty() ? 0 : 1) + (w.entry.empty() ? 0 : 1) < 2) return;
+  if (parts(w) < 2) return;
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i)
       if (!std::isfinite(w(i, j)))
@@ -149,12 +154,16 @@ template <class T>
 Index find_observed(const Problem<T>& p, Index j, std::vector<char>& here) {
   const Index m = p.values.rows;
   const T* x = p.values.col(j);
-  const bool counts = p.weights.sample.empty() || p.weights.sample[at(j)] > 0;
-  for (Index i = 0; i < m; ++i) here[at(i)] = x[i] == x[i] && counts ? 1 : 0;
-  if (!p.weights.feature.empty())
-    for (Index i = 0; i < m; ++i) here[at(i)] = here[at(i)] != 0 && p.weights.feature[at(i)] > 0 ? 1 : 0;
-  if (!p.weights.entry.empty())
-    for (Index i = 0; i < m; ++i) here[at(i)] = here[at(i)] != 0 && p.weights.entry(i, j) > 0 ? 1 : 0;
+  if (parts(p.weights) > 1) {  // a product of small weights may be 0
+    for (Index i = 0; i < m; ++i) here[at(i)] = observed(p, i, j) ? 1 : 0;
+  } else {
+    const bool counts = p.weights.sample.empty() || p.weights.sample[at(j)] > 0;
+    for (Index i = 0; i < m; ++i) here[at(i)] = x[i] == x[i] && counts ? 1 : 0;
+    if (!p.weights.feature.empty())
+      for (Index i = 0; i < m; ++i) here[at(i)] = here[at(i)] != 0 && p.weights.feature[at(i)] > 0 ? 1 : 0;
+    if (!p.weights.entry.empty())
+      for (Index i = 0; i < m; ++i) here[at(i)] = here[at(i)] != 0 && p.weights.entry(i, j) > 0 ? 1 : 0;
+  }
   Index found = 0;
   for (Index i = 0; i < m; ++i) found += here[at(i)];
   return found;

@@ -1,11 +1,11 @@
 #include "pacewise/model/learn.hpp"
 
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/random.hpp"
+#include "pacewise/model/rules.hpp"
 #include "pacewise/solve/atom_sweep.hpp"
 #include "pacewise/solve/dictionary.hpp"
 #include "pacewise/solve/weights.hpp"
@@ -31,13 +31,12 @@ MatrixView<const T> every(MatrixView<const T> X, Index first, Index blocks) {
   return {X.col(first), X.rows, (X.cols - first + blocks - 1) / blocks, X.stride * blocks};
 }
 
-/// Far from where squares of floats end
 template <class T>
-bool within_float(MatrixView<const T> X) {
+double largest_entry(MatrixView<const T> X) {
   double top = 0;
   for (Index j = 0; j < X.cols; ++j)
     for (Index i = 0; i < X.rows; ++i) top = std::max(top, std::abs(static_cast<double>(X(i, j))));
-  return top > 1e-6 && top < 1e6;
+  return top;
 }
 
 /// C += X S', over the numbers that are not zero where those are few
@@ -81,7 +80,8 @@ class Learner {
         blocks_(blocks_of(X.cols, B.cols())),
         B_(std::move(B)),
         A_(B_.cols(), B_.cols()),
-        C_(B_.rows(), B_.cols()) {
+        C_(B_.rows(), B_.cols()),
+        users_(static_cast<std::size_t>(B_.cols()), 0) {
     into_ball(B_);
     for (Index b = 0; b < blocks_; ++b) S_.emplace_back(B_.cols(), every(X_, b, blocks_).cols);
     for (Index j = 0; j < X_.cols; ++j) {
@@ -91,34 +91,21 @@ class Learner {
     }
   }
 
-  /// Passes until one lowers the objective by less than tol, relatively: true; or until they run out, or control.
+  /// Passes until one lowers the objective by less than tol, relatively: true; or until they run out, or control. In
+  /// float also where rounding is as large as the fall. An atom nobody uses gets its chance before the end is declared.
   bool run(int max_passes, double tol, std::vector<double>& history) {
     Random random(history.size());
-    double now = objective().total();
+    double now = objective();
     while (static_cast<int>(history.size()) < max_passes) {
-      revive(random);
+      const bool revived = !history.empty() && revive(random);
       pass();
       if (control_.stop()) return false;
-      const double before = std::exchange(now, objective().total());
+      const double before = std::exchange(now, objective());
       history.push_back(now);
-      if (before - now <= tol * std::abs(now)) return true;
+      const bool waiting = !revived && std::find(users_.begin(), users_.end(), 0) != users_.end();
+      if (!waiting && before - now <= std::max(tol * std::abs(now), 4 * rounding_)) return true;
     }
     return false;
-  }
-
-  /// |X - B S|^2 = |X|^2 - 2 <C, B> + <A, B'B>
-  Objective objective() const {
-    Matrix<T> gram_of_atoms(B_.cols(), B_.cols());
-    gram<T>(Op::transposed, 1, B_, 0, gram_of_atoms.view());
-    Objective out;
-    out.fit = energy_;
-    for (Index i = 0; i < A_.size(); ++i)
-      out.fit += static_cast<double>(A_.data()[i]) * static_cast<double>(gram_of_atoms.data()[i]);
-    for (Index i = 0; i < C_.size(); ++i)
-      out.fit -= 2 * static_cast<double>(C_.data()[i]) * static_cast<double>(B_.data()[i]);
-    for (const Matrix<T>& S : S_)
-      for (Index i = 0; i < S.size(); ++i) out.sparsity += beta_ * std::abs(static_cast<double>(S.data()[i]));
-    return out;
   }
 
   const Matrix<T>& dictionary() const { return B_; }
@@ -131,9 +118,10 @@ class Learner {
   }
   /// All codes anew, and the sums made from them alone
   void set_codes(MatrixView<const T> S) {
-    A_.fill(T(0));
     C_.fill(T(0));
     gram<T>(Op::plain, 1, S, 0, A_.view());
+    std::fill(users_.begin(), users_.end(), 0);
+    count_users(S, 1);
     add_products<T>(X_, S, C_.view(), {control_.threads, nullptr, {}, nullptr});
     for (Index b = 0; b < blocks_; ++b)
       for (Index j = 0; j < S_[static_cast<std::size_t>(b)].cols(); ++j)
@@ -151,14 +139,15 @@ class Learner {
     const Control to_the_end{control_.threads, nullptr, {}, nullptr};
     if (control_.stop()) out.certificate.codes = codes_certificate(problem, out.codes, to_the_end);
     set_codes(out.codes);
-    out.objective = objective();
+    out.objective = code_terms<T>(out.codes, beta_, {}, 0, to_the_end);
+    out.objective.fit = fit_of(out.codes, to_the_end);
     out.certificate.dictionary = dictionary_certificate(A_, C_, B_);
     out.dictionary = B_;
     return out;
   }
 
  private:
-  /// One pass over the samples. Each of its parts lowers the objective.
+  /// One pass over the samples. Each of its parts lowers the objective, to the exactness it is solved with.
   void pass() {
     for (Index b = 0; b < blocks_ && !control_.stop(); ++b) {
       const MatrixView<const T> X = every(X_, b, blocks_);
@@ -167,32 +156,75 @@ class Learner {
       StepOptions step;
       step.tol = kBlockTol;
       gram<T>(Op::plain, -1, S, 1, A_.view());
+      count_users(S, -1);
       solve_codes<T>({X, unweighted_, B_, beta_, {}}, S, step, control_);
       gram<T>(Op::plain, 1, S, 1, A_.view());
+      count_users(S, 1);
       for (Index i = 0; i < change.size(); ++i) change.data()[i] = S.data()[i] - change.data()[i];
       add_products<T>(X, change, C_.view(), {control_.threads, nullptr, {}, nullptr});
+      forget_unused();
       sweep_atoms(A_, C_, B_, control_);
     }
   }
 
+  void count_users(MatrixView<const T> S, int by) {
+    for (Index j = 0; j < S.cols; ++j)
+      for (Index k = 0; k < S.rows; ++k) users_[static_cast<std::size_t>(k)] += S(k, j) != T(0) ? by : 0;
+  }
+
+  /// Where the last user of an atom has left, the sums are rounding: exactly zero they must be.
+  void forget_unused() {
+    for (Index k = 0; k < B_.cols(); ++k) {
+      if (users_[static_cast<std::size_t>(k)] > 0) continue;
+      for (Index l = 0; l < B_.cols(); ++l) A_(k, l) = A_(l, k) = T(0);
+      std::fill_n(C_.col(k), C_.rows(), T(0));
+    }
+  }
+
+  double fit_of(MatrixView<const T> S, const Control& control) const {
+    double sum = 0;
+    for (const T l : unit_losses<T>(X_, unweighted_, B_, S, Level::none, control)) sum += static_cast<double>(l);
+    return sum;
+  }
+
+  /// |X - B S|^2 + beta |S|_1, the first by way of the sums, |X|^2 - 2 <C, B> + <A, B'B>, unless that would be the
+  /// small difference of large numbers. Leaves the size of its rounding in rounding_.
+  double objective() {
+    Matrix<T> gram_of_atoms(B_.cols(), B_.cols());
+    gram<T>(Op::transposed, 1, B_, 0, gram_of_atoms.view());
+    double quadratic = 0, linear = 0, l1 = 0;
+    for (Index i = 0; i < A_.size(); ++i)
+      quadratic += static_cast<double>(A_.data()[i]) * static_cast<double>(gram_of_atoms.data()[i]);
+    for (Index i = 0; i < C_.size(); ++i)
+      linear += 2 * static_cast<double>(C_.data()[i]) * static_cast<double>(B_.data()[i]);
+    for (const Matrix<T>& S : S_)
+      for (Index i = 0; i < S.size(); ++i) l1 += std::abs(static_cast<double>(S.data()[i]));
+    constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+    double fit = energy_ - linear + quadratic;
+    rounding_ = epsilon * (energy_ + std::abs(linear) + std::abs(quadratic));
+    if (!(rounding_ < 1e-4 * (fit + beta_ * l1))) {
+      fit = fit_of(codes(), control_);
+      rounding_ = epsilon * (fit + beta_ * l1);
+    }
+    return fit + beta_ * l1;
+  }
+
   /// Atoms that no sample uses become samples, drawn in proportion to what is left of them; the objective stays.
-  void revive(Random& random) {
-    const auto unused = [&](Index k) { return !(A_(k, k) > T(0)); };
-    Index dead = 0;
-    for (Index k = 0; k < B_.cols(); ++k) dead += unused(k) ? 1 : 0;
-    if (dead == 0 || dead == B_.cols()) return;  // all: nothing is known yet, or beta is too large for anything
+  bool revive(Random& random) {
+    if (std::find(users_.begin(), users_.end(), 0) == users_.end()) return false;
     const Vector<T> losses = unit_losses<T>(X_, unweighted_, B_, codes(), Level::sample, control_);
     std::vector<double> left(losses.begin(), losses.end());
     for (Index k = 0; k < B_.cols(); ++k) {
-      if (!unused(k)) continue;
+      if (users_[static_cast<std::size_t>(k)] > 0) continue;
       const Index j = random.draw(left);
-      if (j < 0) return;
+      if (j < 0) break;
       left[static_cast<std::size_t>(j)] = 0;
       double norm2 = 0;
       for (Index i = 0; i < X_.rows; ++i) norm2 += static_cast<double>(X_(i, j)) * static_cast<double>(X_(i, j));
       const double scale = norm2 > 0 ? 1 / std::sqrt(norm2) : 0;
       for (Index i = 0; i < X_.rows; ++i) B_(i, k) = static_cast<T>(scale * static_cast<double>(X_(i, j)));
     }
+    return true;
   }
 
   MatrixView<const T> X_;
@@ -202,15 +234,10 @@ class Learner {
   Index blocks_;
   Matrix<T> B_, A_, C_;
   std::vector<Matrix<T>> S_;  // block by block
+  std::vector<Index> users_;  // how many samples use an atom
   double energy_ = 0;         // |X|^2
+  double rounding_ = 0;       // of the last objective
 };
-
-void check(bool rule, const char* name, double value, const char* text) {
-  if (rule) return;
-  std::ostringstream out;
-  out << name << " = " << value << ": must " << text;
-  throw Error(out.str());
-}
 
 template <class T>
 void check_data(MatrixView<const T> X, const Matrix<T>& B) {
@@ -218,39 +245,63 @@ void check_data(MatrixView<const T> X, const Matrix<T>& B) {
   if (B.rows() != X.rows || B.cols() < 1)
     throw Error("dictionary has " + std::to_string(B.cols()) + " atoms of " + std::to_string(B.rows()) +
                 " features: must have at least one, of as many features as the data = " + std::to_string(X.rows));
-  if (!all_finite(B.data(), B.size())) throw Error("dictionary has a value that is not finite");
   for (Index j = 0; j < X.cols; ++j)
     if (!all_finite(X.col(j), X.rows))
       throw Error("sample " + std::to_string(j) +
                   " has a value that is missing or infinite: learn takes whole data; fit takes holes and weights");
+  if (!all_finite(B.data(), B.size())) throw Error("dictionary has a value that is not finite");
 }
 
 }  // namespace
 
 void validate(const LearnOptions& o) {
-  check(std::isfinite(o.beta) && o.beta >= 0, "beta", o.beta, "be finite and >= 0");
-  check(o.max_iter >= 1, "max_iter", o.max_iter, "be >= 1");
-  check(std::isfinite(o.tol) && o.tol >= 0, "tol", o.tol, "be finite and >= 0");
-  check(std::isfinite(o.step_tol) && o.step_tol > 0, "step_tol", o.step_tol, "be finite and > 0");
+  require_option(std::isfinite(o.beta) && o.beta >= 0, "beta", o.beta, "be finite and >= 0");
+  require_option(o.max_iter >= 1, "max_iter", o.max_iter, "be >= 1");
+  require_option(std::isfinite(o.tol) && o.tol >= 0, "tol", o.tol, "be finite and >= 0");
+  require_option(std::isfinite(o.step_tol) && o.step_tol > 0, "step_tol", o.step_tol, "be finite and > 0");
 }
+
+namespace {
+
+/// Data whose squares would leave the range of floats are learned at another scale: x -> c x, beta -> c beta, s -> c s.
+template <class T>
+Learned<T> learn_scaled(MatrixView<const T> X, Matrix<T> dictionary, LearnOptions options, int power,
+                        const Control& control) {
+  Matrix<T> scaled(X.rows, X.cols);
+  for (Index j = 0; j < X.cols; ++j)
+    for (Index i = 0; i < X.rows; ++i) scaled(i, j) = std::ldexp(X(i, j), -power);
+  options.beta = std::ldexp(options.beta, -power);
+  Learned<T> out = learn<T>(scaled.view(), std::move(dictionary), options, control);
+  for (Index i = 0; i < out.codes.size(); ++i) out.codes.data()[i] = std::ldexp(out.codes.data()[i], power);
+  for (double& value : out.history) value = std::ldexp(value, 2 * power);
+  out.objective.fit = std::ldexp(out.objective.fit, 2 * power);
+  out.objective.sparsity = std::ldexp(out.objective.sparsity, 2 * power);
+  return out;
+}
+
+}  // namespace
 
 template <class T>
 Learned<T> learn(MatrixView<const T> X, Matrix<T> dictionary, const LearnOptions& options, const Control& control) {
   validate(options);
   check_data(X, dictionary);
+  const double top = largest_entry(X);
+  if (const int power = top > 0 ? std::ilogb(top) : 0; std::abs(power) > 20)
+    return learn_scaled(X, std::move(dictionary), options, power, control);
   const SerialBlas serial;
+  into_ball(dictionary);
   std::vector<double> history;
-  bool stalled = false;
   Matrix<T> codes(dictionary.cols(), X.cols);
-  if (std::is_same_v<T, double> && within_float(X)) {
+  if (std::is_same_v<T, double>) {
     const Matrix<float> rough_data = cast<float, T>(X);
     Learner<float> rough(rough_data, cast<float, T>(dictionary), options.beta, control);
-    stalled = rough.run(options.max_iter, std::max(options.tol, kFloatTol), history) && options.tol >= kFloatTol;
+    rough.run(options.max_iter, std::max(options.tol, kFloatTol), history);
     dictionary = cast<T, float>(rough.dictionary());
     codes = cast<T, float>(rough.codes());
   }
   Learner<T> learner(X, std::move(dictionary), options.beta, control);
-  if (!stalled && static_cast<int>(history.size()) < options.max_iter) {
+  bool stalled = false;
+  if (static_cast<int>(history.size()) < options.max_iter) {  // whether it has stalled is for this precision to say
     learner.set_codes(codes);
     stalled = learner.run(options.max_iter, options.tol, history);
     codes = learner.codes();

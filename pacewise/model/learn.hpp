@@ -24,7 +24,7 @@ struct Learned {
 /// Plain dictionary learning, for data without holes and weights:
 ///   min_{B,S}  |X - B S|_F^2 + beta |S|_1   subject to |b_k|_2 <= 1.
 /// A pass takes the samples in blocks: the codes of one block, then one sweep over the atoms with the sums S S' and
-/// X S' of all blocks as they stand. Each part lowers the objective, as in fit(), but the dictionary moves several
+/// X S' of all blocks as they stand. Each part lowers the objective, and the dictionary moves several
 /// times a pass; fit() cannot do this, because graph and pace tie all samples together. The codes returned are those of
 /// the dictionary returned, exact to step_tol. `dictionary` is the start; an atom that no sample uses becomes a badly
 /// fitted sample.

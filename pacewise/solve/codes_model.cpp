@@ -95,8 +95,9 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   // q_j = B'(w_j v_j x_j) + gamma Q'h_j, and the certificates' scale from its first part
   q_.resize(r, n);
   const bool unweighted = weights.sample.empty() && weights.feature.empty() && weights.entry.empty();
-  // Every product packs B anew, as much work as packing as many samples as there are atoms: more samples at a time.
-  const Index size = 4 * kBlock;
+  // Every product packs B anew, as much work as packing as many samples as there are atoms: more samples at a time, but
+  // blocks enough for some threads.
+  const Index size = kBlock * std::clamp<Index>(n / (4 * kBlock), 1, 4);
   Vector<double> top(static_cast<std::size_t>(block_count(n, size)), 0.0);
   std::vector<Matrix<T>> weighted(unweighted ? 0 : static_cast<std::size_t>(thread_count(control)));
   for (auto& w : weighted) w.resize(m, std::min(n, size));
@@ -204,20 +205,33 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
   } else if (all_few(samples, b)) {
     for (Index j = 0; j < b; ++j) {
       const Index sample = samples[j];
-      multiply_sparse(gram_, mask_.top(sample), wide.col(j), Y.col(j));
-      subtract_rows(rows_of_B_, mask_.rows(sample), mask_.lacks(sample), wide.col(j), Y.col(j));
+      double* y = Y.col(j);
+      multiply_sparse(gram_, mask_.top(sample), wide.col(j), y);
+      double largest = 0;
+      for (Index k = 0; k < r; ++k) largest = std::max(largest, std::abs(y[k]));
+      if (largest > 1e4 * scale_)  // what is left after the subtraction would be rounding
+        through_dictionary(samples, j, 1, Y, scratch);
+      else
+        subtract_rows(rows_of_B_, mask_.rows(sample), mask_.lacks(sample), wide.col(j), y);
     }
   } else {
-    const auto image = scratch.image.view().columns(0, b);
-    const auto back = scratch.back.view().columns(0, b);
-    for (Index j = 0; j < b; ++j) std::fill_n(image.col(j), image.rows, T(0));
-    subtract_model<T>(problem_.B, scratch.codes.view().columns(0, b), image);
-    for (Index j = 0; j < b; ++j) weigh(problem_.weights, samples[j], image.columns(j, 1));
-    gemm<T>(Op::transposed, Op::plain, -1, problem_.B, image, 0, back);
-    for (Index j = 0; j < b; ++j)
-      for (Index k = 0; k < r; ++k) Y(k, j) = static_cast<double>(back(k, j));
+    through_dictionary(samples, 0, b, Y, scratch);
   }
   if (!consistency_.empty()) gemm<double>(Op::plain, Op::plain, 1, consistency_, wide, 1, Y);
+}
+
+// Y = B'(w v (B z)) for `count` of the samples from `first` on
+template <class T>
+void CodesModel<T>::through_dictionary(const Samples& samples, Index first, Index count, MatrixView<double> Y,
+                                       Scratch& scratch) const {
+  const auto image = scratch.image.view().columns(first, count);
+  const auto back = scratch.back.view().columns(first, count);
+  for (Index j = 0; j < count; ++j) std::fill_n(image.col(j), image.rows, T(0));
+  subtract_model<T>(problem_.B, scratch.codes.view().columns(first, count), image);
+  for (Index j = 0; j < count; ++j) weigh(problem_.weights, samples[first + j], image.columns(j, 1));
+  gemm<T>(Op::transposed, Op::plain, -1, problem_.B, image, 0, back);
+  for (Index j = 0; j < count; ++j)
+    for (Index k = 0; k < atoms(); ++k) Y(k, first + j) = static_cast<double>(back(k, j));
 }
 
 template <class T>

@@ -73,6 +73,8 @@ class CodesModel {
                         Scratch& scratch) const;
   void gram_of_all_rows(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                         Scratch& scratch) const;
+  void through_dictionary(const Samples& samples, Index first, Index count, MatrixView<double> Y,
+                          Scratch& scratch) const;
   bool all_few(const Samples& samples, Index count) const;
   void apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   template <class U>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class LearnedDictionary:
     history: tuple[float, ...]
     """the objective after every pass"""
     termination: str
-    """converged (the objective stalled) or iteration_limit"""
+    """converged: the objective stalled; iteration_limit: it did not within ``max_iter`` passes"""
 
 
 def learn_dictionary(
@@ -65,9 +66,9 @@ def learn_dictionary(
         if n_components is not None and n_components != len(start):
             raise _core.Error(f"n_components = {n_components}: must be the number of atoms of dictionary = {len(start)}, or left out")
     else:
-        if n_components is None or int(n_components) < 1:
+        if n_components is None or operator.index(n_components) < 1:
             raise _core.Error(f"n_components = {n_components}: must be >= 1 where no dictionary is given")
-        start = _drawn(X, int(n_components), np.random.default_rng(seed_of(random_state)))
+        start = _drawn(X, operator.index(n_components), np.random.default_rng(seed_of(random_state)))
     B, S, value, codes, atoms, history, ended = _core.learn_dictionary(
         X, start, beta=float(beta), max_iter=int(max_iter), tol=float(tol), step_tol=float(step_tol), threads=thread_number(n_threads)
     )
@@ -80,4 +81,6 @@ def _drawn(X: NDArray, count: int, random: np.random.Generator) -> NDArray:
     chosen = X[random.permutation(eligible)[:count]]
     extra = random.standard_normal((count - len(chosen), X.shape[1])).astype(X.dtype)
     start = np.concatenate([chosen, extra])
-    return start / np.linalg.norm(start, axis=1, keepdims=True)
+    with np.errstate(all="ignore"):  # what is not finite is refused, and named, further on
+        start = start / np.abs(start).max(axis=1, keepdims=True)
+        return start / np.linalg.norm(start, axis=1, keepdims=True)

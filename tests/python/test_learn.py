@@ -90,6 +90,28 @@ def test_bad_options(data, wrong, text):
         pacewise.learn_dictionary(data[0], **({"n_components": 4, "beta": 0.1} | wrong))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-170, 1e160])
+def test_extreme_scales_learn_the_same(data, scale):
+    X, _ = data
+    plain = pacewise.learn_dictionary(X, 12, beta=0.1)
+    found = pacewise.learn_dictionary(scale * X, 12, beta=0.1 * scale)
+    np.testing.assert_allclose(found.dictionary, plain.dictionary, atol=0.05)
+    assert found.codes_certificate <= 1e-6
+
+
+def test_a_number_of_atoms_is_an_integer(data):
+    with pytest.raises(TypeError):
+        pacewise.learn_dictionary(data[0], 2.9, beta=0.1)
+
+
+def test_bad_samples_are_named_though_they_were_drawn(rng):
+    X = rng.standard_normal((6, 4))
+    X[5, 1] = np.inf
+    with pytest.raises(pacewise.Error, match="sample 5 has a value that is missing or infinite"):
+        pacewise.learn_dictionary(X, 6, beta=0.1)
+
+
 def test_holes_are_refused(data):
     X = data[0].copy()
     X[7, 3] = np.nan
