@@ -64,8 +64,8 @@ struct Data {
 };
 
 /// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
-/// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where no
-/// value is missing.
+/// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where
+/// no value is missing.
 template <class T>
 bool validate(const Problem<T>& problem);
 
