@@ -314,7 +314,7 @@ void expect_same(const Result<T>& a, const Result<T>& b, const std::string& wher
 }
 
 TEST(Limits, AFitHasTheSameBitsForAnyNumberOfThreads) {
-  synthetic::Recipe recipe{70, 150, 8};
+  synthetic::Recipe recipe{70, synthetic::small() ? 70 : 150, 8};
   recipe.bad_entries = 0.05;
   const auto wide = synthetic::make<double>(recipe);
   const auto narrow = synthetic::make<float>(recipe);
@@ -379,6 +379,7 @@ TEST(Limits, AHugeLambdaIsPlainSparseCoding) {
 
 TEST(Limits, NaNIsWeightZero) {
   synthetic::Recipe recipe;
+  if (synthetic::small()) recipe.n = 25;
   const auto p = synthetic::make<double>(recipe);
   Random random(4);
   Matrix<double> nan = p.X, junk = p.X;
@@ -397,7 +398,9 @@ TEST(Limits, NaNIsWeightZero) {
 }
 
 TEST(Limits, UnitSampleWeightsLeaveTheFit) {
-  const auto p = synthetic::make<double>({});
+  synthetic::Recipe recipe;
+  if (synthetic::small()) recipe.n = 25;
+  const auto p = synthetic::make<double>(recipe);
   for (const Level level : kLevels) {
     Problem<double> weighted = p.problem();
     weighted.weights.sample.assign(static_cast<std::size_t>(p.X.cols()), 1.0);
