@@ -154,7 +154,8 @@ TEST(FitEdges, OneAtomAndOneFeature) {
 }
 
 TEST(FitEdges, HugeAndTinyData) {
-  for (const double size : {1e-100, 1e-12, 1e12, 1e100}) {
+  for (const double size :
+       synthetic::small() ? std::vector<double>{1e-100, 1e100} : std::vector<double>{1e-100, 1e-12, 1e12, 1e100}) {
     auto p = synthetic::make<double>(with_outliers());
     for (Index i = 0; i < p.X.size(); ++i) p.X.data()[i] *= size;
     for (const Level level : {Level::none, Level::element}) {

@@ -188,7 +188,7 @@ TEST(Fit, ResumedRunsEndWithTheSameBits) {
         states.push_back(s);
         return true;
       });
-      for (std::size_t t = 1; t + 1 < states.size(); t += synthetic::small() ? 9 : 2) {
+      for (std::size_t t = 1; t + 1 < states.size(); t += synthetic::small() ? 15 : 2) {
         const auto rest = run<double>(p.problem(), o, nullptr, {}, &states[t]);
         const std::string where = std::string(name_of(level)) + ", " + std::string(name_of(pace)) +
                                   ", from iteration " + std::to_string(t + 1);
