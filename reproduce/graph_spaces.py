@@ -68,6 +68,18 @@ def clipped(Y):
     return out
 
 
+def trimmed(Y):
+    out, reach = Y, 0
+    for share in (0.025, 0.075, 0.15, 0.3, 0.5):
+        _, W = np.linalg.eigh(out.T @ out)
+        W = W[:, -int(np.ceil(share * DIMENSIONS)) :]
+        L = out @ W @ W.T
+        away = np.abs(Y - L)
+        reach = np.maximum(reach / 2, 8 * 1.4826 * np.maximum(np.median(away, 0), np.median(away)))
+        out = L + np.maximum(1 - (away / reach) ** 2, 0) ** 2 * (Y - L)
+    return out
+
+
 def averaged(P, k=4):
     I, D = nearest(P, k)
     near = np.take_along_axis(D, I, 1)
@@ -95,8 +107,9 @@ SPACES = {
     "raw": lambda Y: nearest(Y, NEAREST)[0],
     "half:40": lambda Y: nearest(half(Y), NEAREST)[0],
     "+ noise off the spectrum": lambda Y: nearest(without_noise(Y), NEAREST)[0],
-    "+ clipped = robust:40": lambda Y: nearest(without_noise(clipped(Y)), NEAREST)[0],
-    "+ averaged with 4 nearest": lambda Y: nearest(averaged(without_noise(clipped(Y))), NEAREST)[0],
+    "+ wild entries clipped": lambda Y: nearest(without_noise(clipped(Y)), NEAREST)[0],
+    "+ trimmed = robust:40": lambda Y: nearest(without_noise(trimmed(Y)), NEAREST)[0],
+    "+ averaged with 4 nearest": lambda Y: nearest(averaged(without_noise(trimmed(Y))), NEAREST)[0],
     "half:40, shared neighbours": lambda Y: by_shared(half(Y)),
     "half, dimension by spectrum": lambda Y: nearest(standing_out(Y), NEAREST)[0],
 }

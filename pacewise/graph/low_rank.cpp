@@ -18,12 +18,15 @@ constexpr Index kPartialSums = 16;   // sums over samples are formed in this man
 constexpr Index kOversampling = 20;  // the sketch has this many dimensions more than asked for
 constexpr Index kExactSize = 256;    // up to this many samples or features the sketch spans everything
 constexpr int kPasses = 10;          // subspace iterations at most
-constexpr int kFillRounds = 5;       // rounds of fitting, and filling or clipping, before the last fit,
+constexpr int kFillRounds = 5;       // rounds of fitting, and filling or trimming, before the last fit,
 constexpr int kFillPasses = 3;       // each of so many iterations, from where the last one stopped
+/// Directions of the models in rounds of trimming, as a share of D. Many would take wild entries for signal.
+constexpr double kTrimShares[kFillRounds] = {0.025, 0.075, 0.15, 0.3, 0.5};
 constexpr double kRitzTolerance = 1e-6;
 
 /// Y = scale (X - mean) block by block. Once there is a model L = W p_j of it, what is missing is what the model says,
-/// and what is there is within reach of it: a copy of X is never made.
+/// and of what is there only the part that can be believed is kept, l + (1 - (y - l)^2 / reach^2)^2 (y - l) within
+/// reach and l beyond (Tukey): a copy of X is never made.
 template <class T>
 class CentredData {
  public:
@@ -46,7 +49,7 @@ class CentredData {
         if (!whole && std::isnan(x[i]))
           Y(i, j) = says[i];
         else
-          Y(i, j) = reach_.empty() ? y : std::clamp(y, says[i] - reach_[to_size(i)], says[i] + reach_[to_size(i)]);
+          Y(i, j) = reach_.empty() ? y : says[i] + believed(y - says[i], reach_[to_size(i)]);
       }
     }
     return Y;
@@ -59,9 +62,10 @@ class CentredData {
     points_ = model.points;
   }
 
-  /// .. and bound the rest: 3 times the feature's standard deviation from the model, as its median absolute deviation
-  /// over samples drawn at even distances tells it, or that of all features where it is larger.
-  void clip(const Control& control) {
+  /// .. and for the rest beyond reach: 8 times the feature's standard deviation from the model, as its median absolute
+  /// deviation over samples drawn at even distances tells it, or that of all features where it is larger; but half of
+  /// what it was at least, or what a better model explains would stay out for good.
+  void trim(const Control& control) {
     const Index m = X_.rows, most = std::clamp<Index>((Index{1} << 24) / std::max<Index>(m, 1), 32, 1024);
     const Index drawn = std::min(X_.cols, most);
     Matrix<double> deviation(drawn, m);
@@ -73,12 +77,14 @@ class CentredData {
       for (Index i = 0; i < m; ++i)
         deviation(at, i) = std::abs((static_cast<double>(X_(i, j)) - observed_.mean[to_size(i)]) * scale_ - model[i]);
     });
-    constexpr double to_sd = 1.4826, reach = 3;
+    constexpr double to_sd = 1.4826, reach = 8;
     Vector<double> all(deviation.data(), deviation.data() + deviation.size());
     const double usual = median(all.data(), all.data() + all.size());
-    reach_.resize(to_size(m));
-    for (Index i = 0; i < m; ++i)
-      reach_[to_size(i)] = reach * to_sd * std::max(usual, median(deviation.col(i), deviation.col(i) + drawn));
+    reach_.resize(to_size(m), 0.0);
+    for (Index i = 0; i < m; ++i) {
+      double& far = reach_[to_size(i)];
+      far = std::max(far / 2, reach * to_sd * std::max(usual, median(deviation.col(i), deviation.col(i) + drawn)));
+    }
   }
 
  private:
@@ -90,6 +96,12 @@ class CentredData {
       const double* w = directions_.col(d);
       for (Index i = 0; i < X_.rows; ++i) out[i] += p * w[i];
     }
+  }
+
+  static double believed(double away, double reach) {
+    if (!(std::abs(away) < reach)) return 0;
+    const double t = away / reach, kept = 1 - t * t;
+    return kept * kept * away;
   }
 
   /// of what is not NaN; reorders
@@ -105,7 +117,7 @@ class CentredData {
   double scale_;
   Index rank_ = 0;
   Matrix<double> directions_, points_;
-  std::vector<double> reach_;  // of each feature; empty: no bounds
+  std::vector<double> reach_;  // of each feature; empty: everything is believed
 };
 
 /// sum over blocks of samples of term(first, Y_block, out, worker), out m x l, in a fixed order
@@ -259,14 +271,14 @@ void add_coordinates(const CentredData<T>& data, LowRank& model, const Control& 
 }  // namespace
 
 template <class T>
-LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensions, bool clipped, std::uint64_t seed,
+LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensions, bool trimmed, std::uint64_t seed,
                  const Control& control) {
   const SerialBlas serial;
   const Index m = X.rows, n = X.cols, smaller = std::min(m, n), D = std::min({dimensions, m, n - 1});
   CentredData<T> data(X, observed);
   if (D < 1) return {Matrix<double>(m, 0), Matrix<double>(0, n), {}, 0};
   const Index l = smaller <= kExactSize ? smaller : std::min(smaller, D + kOversampling);
-  const int rounds = clipped || observed.missing > 0 ? kFillRounds : 0;
+  const int rounds = trimmed || observed.missing > 0 ? kFillRounds : 0;
   const double most_passes = 1 + rounds * kFillPasses + kPasses;  // the sketch is one
   Matrix<double> Q(m, l);
   if (l == m) {
@@ -284,8 +296,9 @@ LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensio
     LowRank model = leading_directions(data, D, smallest, passes, Q, round.control());
     add_coordinates(data, model, control);
     if (left == 0 || control.stop()) return model;
-    data.stand_in(model, clipped ? (D + 1) / 2 : D);
-    if (clipped) data.clip(control);
+    const double share = trimmed ? kTrimShares[rounds - left] : 1;
+    data.stand_in(model, static_cast<Index>(std::ceil(share * static_cast<double>(D))));
+    if (trimmed) data.trim(control);
   }
 }
 

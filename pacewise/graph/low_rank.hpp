@@ -14,11 +14,11 @@ struct LowRank {
 };
 
 /// Rank min(D, m, n - 1) or less. With missing entries: they start at their features' means, then a few rounds of
-/// "fit the model, fill in what it says". `clipped`: in such rounds an entry that is further from the model of half the
-/// rank than three times what is usual for its feature counts as if it were just that far (Huber's way of fitting), so
-/// that single wild values do not make directions of their own. Same seed, same bits.
+/// "fit the model, fill in what it says". `trimmed`: in such rounds, of models of growing rank up to D / 2, an entry
+/// counts the less the further it is from the model, and not at all beyond eight times what is usual for its feature
+/// (Tukey's way of fitting), so that single wild values do not make directions of their own. Same seed, same bits.
 template <class T>
-LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensions, bool clipped, std::uint64_t seed,
+LowRank low_rank(MatrixView<const T> X, const Observed& observed, Index dimensions, bool trimmed, std::uint64_t seed,
                  const Control& control);
 
 }  // namespace pacewise

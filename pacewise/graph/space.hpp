@@ -7,7 +7,7 @@ namespace pacewise {
 
 /// The space in which neighbours are looked for. With X - mean = U s V' (samples are the rows of U s):
 ///   raw; pca:D = U_D s_D; half:D = U_D sqrt(s_D), unit norm; white:D = U_D, unit norm;
-///   robust:D = half:D of the data with wild entries clipped (see low_rank), without what noise adds to s.
+///   robust:D = half:D of the data with wild entries trimmed (see low_rank), without what noise adds to s.
 /// With e = |Y - U_D s_D V_D'|^2 / ((m - D)(n - D)) the variance of an entry's noise, noise alone has singular values
 /// up to sqrt(e) (sqrt(m) + sqrt(n)) (Marchenko and Pastur): robust has s^2 - e (sqrt(m) + sqrt(n))^2 in place of s^2.
 struct Space {
