@@ -82,5 +82,5 @@ def _drawn(X: NDArray, count: int, random: np.random.Generator) -> NDArray:
     extra = random.standard_normal((count - len(chosen), X.shape[1])).astype(X.dtype)
     start = np.concatenate([chosen, extra])
     with np.errstate(all="ignore"):  # what is not finite is refused, and named, further on
-        start = start / np.abs(start).max(axis=1, keepdims=True)
+        start = start / np.abs(start).max(axis=1, keepdims=True, initial=0)
         return start / np.linalg.norm(start, axis=1, keepdims=True)

@@ -90,6 +90,12 @@ def test_bad_options(data, wrong, text):
         pacewise.learn_dictionary(data[0], **({"n_components": 4, "beta": 0.1} | wrong))
 
 
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
+def test_empty_data(shape):
+    with pytest.raises(pacewise.Error, match="at least one sample and one feature"):
+        pacewise.learn_dictionary(np.empty(shape), 3, beta=0.1)
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [1e-170, 1e160])
 def test_extreme_scales_learn_the_same(data, scale):
