@@ -124,4 +124,31 @@ TEST(MaskedCodesOfHugeWeights, KeepAnHonestCertificate) {
   }
 }
 
+/// Gram blocks start from products in float: what those cannot hold, or not tell apart, is made in double.
+TEST(CodesOfRealWeights, AreExactWhereFloatProductsAreNot) {
+  const Index m = 30, n = 12, r = 10;
+  for (const double scale : {1e-30, 1.0, 1e25})
+    for (const double twin : {1.0, 1e-5}) {  // how far atoms are from their neighbours
+      Random random(31);
+      Matrix<double> X(m, n), B(m, r);
+      Weights<double> w;
+      w.entry = Matrix<double>(m, n);
+      for (Index k = 0; k < r; ++k)
+        for (Index i = 0; i < m; ++i)
+          B(i, k) = scale * random.normal() * (k % 2 == 0 ? 1 : twin) + (k % 2 == 0 || twin == 1 ? 0 : B(i, k - 1));
+      for (Index i = 0; i < X.size(); ++i) {
+        X.data()[i] = random.normal();
+        w.entry.data()[i] = std::pow(10.0, 6 * random.uniform() - 3);
+      }
+      StepOptions step;
+      step.tol = 1e-8;
+      Matrix<double> S(r, n);
+      const auto report = solve_codes<double>({X.view(), w, B, 0.1 * scale, {}}, S, step, {});
+      reference::Setting slow{X, reference::expand(w, m, n), B, S, {}, {}, {}};
+      slow.beta = 0.1 * scale;
+      EXPECT_TRUE(report.converged) << scale << ", " << twin;
+      EXPECT_LE(reference::codes_certificate(slow), 1.1e-8) << scale << ", " << twin;
+    }
+}
+
 }  // namespace

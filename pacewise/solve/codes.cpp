@@ -29,6 +29,7 @@ struct BlockScratch {
     best.resize(static_cast<std::size_t>(block));
     stale.resize(static_cast<std::size_t>(block));
     ridge.resize(static_cast<std::size_t>(block));
+    rough.resize(static_cast<std::size_t>(block));
   }
   typename CodesModel<T>::Scratch model_part;
   LassoScratch lasso;
@@ -43,6 +44,7 @@ struct BlockScratch {
   Vector<double> best;      // smallest violation a sample has had
   std::vector<int> stale;   // rounds since
   Vector<double> ridge;     // of its Newton systems, relative to their diagonal
+  std::vector<char> rough;  // its Gram is from float products
 };
 
 /// Adds to the working set the atoms outside it that violate optimality most: at most a quarter of it, or 16 to begin
@@ -83,7 +85,14 @@ void solve_on_set(const CodesModel<T>& model, Index j, Index column, const doubl
   const auto size = static_cast<Index>(set.size());
   auto& gram = w.grams[static_cast<std::size_t>(model.shared() ? 0 : column)];
   const MatrixView<double> A(gram.data(), size, size, model.atoms());
-  model.extend_gram(j, set.data(), model.shared() ? 0 : old, size, A, w.model_part);
+  // a Gram from float products that led to no progress is made anew
+  char& rough = w.rough[static_cast<std::size_t>(column)];
+  const bool anew = model.shared() || (rough != 0 && w.stale[static_cast<std::size_t>(column)] > 0);
+  if (anew) rough = 0;
+  if (rough != 0)
+    model.rough_gram(j, set.data(), old, size, A, w.model_part);
+  else
+    model.extend_gram(j, set.data(), anew ? 0 : old, size, A, w.model_part);
   double top = 0;
   for (Index a = 0; a < size; ++a) {
     w.s.data()[a] = static_cast<double>(S(set[static_cast<std::size_t>(a)], j));
@@ -141,7 +150,7 @@ void solve_near_path(const CodesModel<T>& model, const Matrix<double>& A, Index 
   const auto size = static_cast<Index>(set.size());
   if (size == 0) return;
   const MatrixView<double> own(w.grams[static_cast<std::size_t>(column)].data(), size, size, r);
-  model.extend_gram(j, set.data(), 0, size, own, w.model_part);
+  w.rough[static_cast<std::size_t>(column)] = model.rough_gram(j, set.data(), 0, size, own, w.model_part) ? 1 : 0;
   for (Index a = 0; a < size; ++a) {
     w.c.data()[a] = static_cast<double>(model.q()(set[static_cast<std::size_t>(a)], j));
     w.s.data()[a] = static_cast<double>(S(set[static_cast<std::size_t>(a)], j));
@@ -175,6 +184,7 @@ StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepO
     Outcome& out = outcome[static_cast<std::size_t>(block)];
     std::fill(w.best.begin(), w.best.end(), std::numeric_limits<double>::infinity());
     std::fill(w.stale.begin(), w.stale.end(), 0);
+    std::fill(w.rough.begin(), w.rough.end(), char{0});
     std::fill(w.ridge.begin(), w.ridge.end(), 8 * static_cast<double>(std::numeric_limits<T>::epsilon()));
     for (Index j = first; j < first + b && beta > 0 && model.one_gram() != nullptr && !control.stop(); ++j)
       if (solve_on_path(model, *model.one_gram(), j, S, 0.25 * goal, w) && !model.shared())

@@ -52,6 +52,10 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   back.resize(model.atoms(), block);
   weighted.resize(model.features(), model.atoms());
   root.resize(static_cast<std::size_t>(model.features()));
+  if (model.narrow_.empty()) return;
+  narrow.resize(model.features(), model.atoms());
+  narrow_root.resize(static_cast<std::size_t>(model.features()));
+  narrow_gram.resize(model.atoms(), model.atoms());
 }
 
 template <class T>
@@ -74,6 +78,7 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
     gram<double>(Op::transposed, 1, cast<double>(problem_.B), 0, gram_.view());
     gram_bound_ = largest_row_sum(gram_);
     mask_ = Mask(weights, m, n, control);
+    if (gram_bound_ < 1e30) narrow_ = cast<float>(problem_.B);
     if (mask_.any_few()) {
       rows_of_B_.resize(r, m);
       for (Index k = 0; k < r; ++k)
@@ -164,22 +169,36 @@ void subtract_rows(MatrixView<const double> rows_of_B, std::span<const std::int3
   }
 }
 
-template <class T>
-[[gnu::always_inline]] inline double dot_of(const T* x, const double* y, Index m) {
-  constexpr Index lanes = 16;
-  double sum[lanes] = {}, total = 0;
+template <Index lanes, class T, class U>
+[[gnu::always_inline]] inline double dot_of(const T* x, const U* y, Index m) {
+  U sum[lanes] = {};
+  double total = 0;
   Index i = 0;
   for (; i + lanes <= m; i += lanes)
-    for (Index t = 0; t < lanes; ++t) sum[t] += static_cast<double>(x[i + t]) * y[i + t];
-  for (; i < m; ++i) total += static_cast<double>(x[i]) * y[i];
-  for (const double part : sum) total += part;
+    for (Index t = 0; t < lanes; ++t) sum[t] += static_cast<U>(x[i + t]) * y[i + t];
+  for (; i < m; ++i) total += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+  for (const U part : sum) total += static_cast<double>(part);
   return total;
 }
 
 PACEWISE_WIDE_VECTORS
-double dot(const double* x, const double* y, Index m) { return dot_of(x, y, m); }
+double dot(const double* x, const double* y, Index m) { return dot_of<16>(x, y, m); }
 PACEWISE_WIDE_VECTORS
-double dot(const float* x, const double* y, Index m) { return dot_of(x, y, m); }
+double dot(const float* x, const double* y, Index m) { return dot_of<16>(x, y, m); }
+PACEWISE_WIDE_VECTORS
+double dot(const float* x, const float* y, Index m) { return dot_of<32>(x, y, m); }
+
+/// out = w / top, or its root
+PACEWISE_WIDE_VECTORS
+void shares_of(const double* w, double top, bool root, Index m, float* out) {
+  for (Index i = 0; i < m; ++i) out[i] = static_cast<float>(w[i] / top);
+  for (Index i = 0; i < m && root; ++i) out[i] = std::sqrt(out[i]);
+}
+
+PACEWISE_WIDE_VECTORS
+void product_of(const float* x, const float* y, Index m, float* out) {
+  for (Index i = 0; i < m; ++i) out[i] = x[i] * y[i];
+}
 
 bool few_nonzero(MatrixView<const double> Z) {
   Index nonzero = 0;
@@ -340,12 +359,45 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
   } else {
     gram_of_all_rows(j, atoms, old, size, gram, scratch);
   }
+  add_consistency(atoms, old, size, gram);
+}
+
+template <class T>
+void CodesModel<T>::add_consistency(const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram) const {
   if (consistency_.empty()) return;
   for (Index b = old; b < size; ++b)
     for (Index a = 0; a <= b; ++a) {
       gram(a, b) += consistency_(atoms[a], atoms[b]);
       gram(b, a) = gram(a, b);
     }
+}
+
+template <class T>
+bool CodesModel<T>::rough_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
+                               Scratch& scratch) const {
+  const double top = mask_.top(j);
+  if (narrow_.empty() || mask_.few(j) || !(top > 0)) {
+    extend_gram(j, atoms, old, size, gram, scratch);
+    return false;
+  }
+  const Index m = features();
+  std::fill_n(scratch.root.data(), m, 1.0);
+  weigh(problem_.weights, j, MatrixView<double>(scratch.root.data(), m, 1));
+  float* factor = scratch.narrow_root.data();  // at most 1: no overflow
+  shares_of(scratch.root.data(), top, old == 0, m, factor);
+  for (Index a = old; a < size; ++a) product_of(factor, narrow_.col(atoms[a]), m, scratch.narrow.col(a));
+  if (old == 0) {
+    pacewise::gram<float>(Op::transposed, 1, scratch.narrow.view().columns(0, size), 0,
+                          MatrixView<float>(scratch.narrow_gram.data(), size, size, this->atoms()));
+    for (Index b = 0; b < size; ++b)
+      for (Index a = 0; a < size; ++a) gram(a, b) = top * static_cast<double>(scratch.narrow_gram(a, b));
+  } else {
+    for (Index b = old; b < size; ++b)
+      for (Index a = 0; a <= b; ++a)
+        gram(a, b) = gram(b, a) = top * dot(narrow_.col(atoms[a]), scratch.narrow.col(b), m);
+  }
+  add_consistency(atoms, old, size, gram);
+  return true;
 }
 
 template <class T>

@@ -33,6 +33,9 @@ class CodesModel {
     Matrix<double> wide;      // the same in double
     Matrix<double> weighted;  // atoms times (roots of) a sample's weights, m x r
     Vector<double> root;      // sqrt(w v)
+    Matrix<float> narrow;     // the same two in float, and a Gram matrix, r x r
+    Vector<float> narrow_root;
+    Matrix<float> narrow_gram;
   };
 
   CodesModel(const CodesProblem<T>& problem, const Control& control);
@@ -65,6 +68,10 @@ class CodesModel {
   /// near-duplicate atoms differ by less than float rounding of their Gram matrix
   void extend_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                    Scratch& scratch) const;
+  /// The same with its large products in float: half the time, and near enough for a solve whose gradient is then
+  /// computed in double. Returns whether it is that, or exact because that costs no more.
+  bool rough_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
+                  Scratch& scratch) const;
   /// An upper bound of the curvature of sample j: |A_j| + alpha sum_k |L_jk|
   double curvature_bound(Index j) const;
 
@@ -73,6 +80,7 @@ class CodesModel {
                         Scratch& scratch) const;
   void gram_of_all_rows(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                         Scratch& scratch) const;
+  void add_consistency(const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram) const;
   void through_dictionary(const Samples& samples, Index first, Index count, MatrixView<double> Y,
                           Scratch& scratch) const;
   bool all_few(const Samples& samples, Index count) const;
@@ -92,6 +100,7 @@ class CodesModel {
   Matrix<double> sum_;          // omega A0 + C, where all samples have the same omega
   Mask mask_;                   // of entry weights
   Matrix<double> rows_of_B_;    // B' for samples that lack a few rows, r x m
+  Matrix<float> narrow_;        // B, with entry weights
   Matrix<T> q_;                 // r x n
   double scale_ = 1;
   double gram_bound_ = 0, consistency_bound_ = 0;  // largest row sums of |A0|, |C|
