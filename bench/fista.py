@@ -5,6 +5,9 @@ Samples are rows. Every step runs until its own optimality residual is below `to
 
 from __future__ import annotations
 
+import itertools
+import time
+
 import numpy as np
 
 
@@ -107,14 +110,16 @@ def value(X, W, B, S, beta, L, alpha, H, Q, gamma, eta):
     return total
 
 
-def fit(X, B, level, *, beta, alpha, gamma, eta, L, H, plain, warm, pace, polish, select=0.5, tol=1e-4, steps=200):
+def fit(X, B, level, *, beta, alpha, gamma, eta, L, H, plain, warm, pace, polish, select=0.5, tol=1e-4, steps=200, target=np.inf, seconds=0.0):
     """plain and warm iterations, then the share let in grows from `select` to 1, then all weights are 1.
 
-    Linear regulariser, v = max(0, 1 - l / lambda). Returns the objective of the last phase.
+    Linear regulariser, v = max(0, 1 - l / lambda). The last phase goes on until the objective is at most `target`, or
+    `seconds` of CPU time are over. Returns the objective.
     """
+    until = time.process_time() + seconds
     S, _ = codes_step(X, 1.0, B, np.zeros((len(X), len(B))), beta, tol=tol, steps=steps)
     W, Q = 1.0, None
-    for iteration in range(plain + warm + pace + polish):
+    for iteration in itertools.count():
         with_graph = iteration >= plain
         paced = plain + warm <= iteration < plain + warm + pace
         if paced and level != "none":
@@ -131,4 +136,7 @@ def fit(X, B, level, *, beta, alpha, gamma, eta, L, H, plain, warm, pace, polish
             Q = consistency_step(H, S, eta)
         graph = {"L": L, "alpha": alpha, "H": H, "Q": Q, "gamma": gamma} if with_graph else {}
         S, _ = codes_step(X, W, B, S, beta, tol=tol, steps=steps, **graph)
-    return value(X, W, B, S, beta, L, alpha, H, Q, gamma, eta)
+        if iteration + 1 >= plain + warm + pace + polish:
+            found = value(X, W, B, S, beta, L, alpha, H, Q, gamma, eta)
+            if found <= target or time.process_time() > until:
+                return found

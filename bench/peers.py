@@ -158,7 +158,8 @@ PHASES = {"plain": 1, "warm": 1, "pace": 3, "polish": 2}
 
 
 def whole_fits(table, data, repeat):
-    """The same seven iterations of the same model from the same kind of start; a step of the script has 200 rounds at most."""
+    """The same seven iterations of the same model from the same kind of start; a step of the script has 200 rounds at most, and it goes on
+    until it has our objective (to 1e-4), or twelve times our time."""
     X, _ = data["coil20"]
     incidence, laplacian = graph = pacewise.hypergraph(X, 3, space="half:40")
     settings = {"beta": 0.02, "alpha": 2.0, "gamma": 0.1, "eta": 10.0}
@@ -170,8 +171,11 @@ def whole_fits(table, data, repeat):
             max_iter=sum(PHASES.values()), random_state=0, n_threads=1,
         )  # fmt: skip
         ours, _ = clock(lambda: coder.fit(X, graph=graph))
-        theirs, value = clock(lambda: fista.fit(X, start, level, **settings, L=laplacian, H=incidence, **PHASES))
-        table.add("whole fit", f"coil20 {level}", "NumPy FISTA script", theirs, ours, 10, excess(coder.objective_, value), 1e-2)
+        limits = {"target": coder.objective_ * (1 + 1e-4), "seconds": 12 * ours[1]}
+        theirs, value = clock(lambda: fista.fit(X, start, level, **settings, L=laplacian, H=incidence, **PHASES, **limits))
+        behind = excess(value, coder.objective_)
+        note = f"(its J +{100 * behind:.2g} % when the time was over)" if behind > 1e-4 else ""
+        table.add("whole fit", f"coil20 {level}", "NumPy FISTA script", theirs, ours, 10, -behind, 1e-2, note=note)
 
 
 def coupled(table, data, repeat):

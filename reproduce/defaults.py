@@ -3,6 +3,7 @@
 
     python reproduce/defaults.py search --data DIR   one factor at a time, on COIL20, CMU-PIE, MNIST,
                                                      iris and made-up clusters
+    python reproduce/defaults.py around --data DIR   a few of the best once more, two seeds
     python reproduce/defaults.py check  --data DIR   the defaults as installed, on Fashion-MNIST, digits, wine and
                                                      breast cancer, against k-means, scikit-learn and tuned LSC-H
 
@@ -53,6 +54,11 @@ PACES = [
     dict(level="feature"),
     dict(level="element", pace="geometric"),
 ]
+# Several factors at once, after the graph space had changed: alpha, gamma, n_neighbors, eta.
+AROUND = [
+    (16, 1, 3, 10), (16, 1, 4, 10), (8, 1, 4, 10), (8, 1, 5, 10), (8, 0.3, 5, 10), (4, 0.3, 5, 10), (4, 0.3, 5, 5), (4, 0.3, 7, 10),
+    (4, 0.5, 5, 10), (4, 0.1, 5, 10), (2, 0.3, 5, 10), (1, 0.3, 5, 10), (1, 0.1, 5, 10),
+]  # fmt: skip
 
 
 # ---- problems
@@ -187,20 +193,31 @@ def table(head, rows):
         print(f"{name:{width}}" + " ".join(f"{v:8.3f}" for v in values))
 
 
+def by_corruption(results, part, candidates, seeds, names):
+    where = problems(CHOSEN_ON)
+
+    def mean(what, hows):
+        return np.mean([results.acc(part, d, h, seed, what) for d, h in where if h in hows for seed in seeds])
+
+    table(["mean", *CORRUPTIONS], [[name, mean(c, CORRUPTIONS), *(mean(c, [how]) for how in CORRUPTIONS)] for name, c in zip(names, candidates)])
+
+
 def search(results, threads):
     plain = [dict(level="none", **BASE)]
     plain += [dict(level="none", **{**BASE, name: value}) for name, values in FACTORS.items() for value in values]
     candidates = [named(c) for c in plain + [{**pace, **BASE} for pace in PACES]]
-    where = problems(CHOSEN_ON)
-    results.complete([("search", *p, 0, c) for p in where for c in candidates], threads)
+    results.complete([("search", *p, 0, c) for p in problems(CHOSEN_ON) for c in candidates], threads)
     base = candidates[0].split()
-    rows = []
-    for c in candidates:
-        name = " ".join(item for item in c.split() if item not in base) or "base (no pace)"
-        by_how = [np.mean([results.acc("search", d, h, 0, c) for d, h in where if h == how]) for how in CORRUPTIONS]
-        rows.append([name, np.mean([results.acc("search", *p, 0, c) for p in where]), *by_how])
     print("\nMean ACC over the data sets. Base:", candidates[0].removeprefix("pacewise "), "\n")
-    table(["mean", *CORRUPTIONS], rows)
+    by_corruption(results, "search", candidates, [0], [" ".join(i for i in c.split() if i not in base) or "base (no pace)" for c in candidates])
+
+
+def around(results, threads):
+    chosen = [{**BASE, "alpha": alpha, "gamma": gamma, "n_neighbors": k, "eta": eta} for alpha, gamma, k, eta in AROUND]
+    candidates, seeds = [named(dict(level="none", **c)) for c in chosen], [1, 2]
+    results.complete([("around", *p, seed, c) for p in problems(CHOSEN_ON) for seed in seeds for c in candidates], threads)
+    print("\nMean ACC over the data sets and seeds 1 and 2\n")
+    by_corruption(results, "around", candidates, seeds, [f"alpha {a}, gamma {g}, k {k}, eta {e}" for a, g, k, e in AROUND])
 
 
 def check(results, threads, seeds):
@@ -222,15 +239,17 @@ def check(results, threads, seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["search", "check"])
+    parser.add_argument("part", choices=["search", "around", "check"])
     parser.add_argument("--data", help="folder with COIL20, CMU-PIE and MNIST")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5, help="of the check")
     arguments = parser.parse_args()
     if arguments.data:
         os.environ["PACEWISE_DATA"] = arguments.data
     if arguments.part == "search":
         search(Results(), arguments.threads)
+    elif arguments.part == "around":
+        around(Results(), arguments.threads)
     else:
         check(Results(), arguments.threads, range(1, 1 + arguments.seeds))
 
