@@ -145,9 +145,7 @@ void Console::notes(const std::vector<std::string>& texts, const std::string& ab
   for (const std::string& text : texts) note(about.empty() ? text : about + ": " + text);
 }
 
-void Console::warn(const std::string& text) {
-  if (!quiet_) line("pacewise: warning: " + text);
-}
+void Console::warn(const std::string& text) { line("pacewise: warning: " + text); }
 
 void Console::print(const std::string& text) {
   if (quiet_) return;

@@ -28,6 +28,7 @@ class Console {
   void iteration(const Record& record, const Options& options);
   void note(const std::string& text);
   void notes(const std::vector<std::string>& texts, const std::string& about = {});
+  /// Why the status will not be 0: said even when quiet.
   void warn(const std::string& text);
   /// A result, for stdout; nothing when quiet.
   void print(const std::string& text);

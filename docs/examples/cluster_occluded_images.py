@@ -20,7 +20,8 @@ def main(picture):
     clean, labels = digits.data[1000:1600] / 16, digits.target[1000:1600]
     images = clean.copy().reshape(-1, 8, 8)
     rng = np.random.default_rng(1)
-    for i in rng.permutation(600)[:300]:  # a 3 x 3 square, anywhere
+    occluded = rng.permutation(600)[:300]
+    for i in occluded:  # a 3 x 3 square, anywhere
         top, left = rng.integers(0, 6, 2)
         images[i, top : top + 3, left : left + 3] = 1
     X = images.reshape(600, 64)
@@ -48,6 +49,14 @@ def main(picture):
         runs = [pacewise.clustering_scores(labels, KMeans(10, n_init=5, random_state=k).fit_predict(F)) for k in range(5)]
         scores[name] = {key: np.mean([run[key] for run in runs]) for key in ("acc", "nmi")}
         print(f"{name:34s}  {scores[name]['acc']:.3f}  {scores[name]['nmi']:.3f}")
+
+    def same_digit(Z):
+        """Of the three nearest in the graph of the defaults."""
+        near = pacewise.hypergraph(Z / np.linalg.norm(Z, axis=1, keepdims=True), 3)[0].toarray() > 0
+        np.fill_diagonal(near, False)
+        return np.mean([(labels[near[i]] == labels[i]).mean() for i in occluded])
+
+    print(f"neighbours with the same digit: {same_digit(X):.3f}, without squares {same_digit(clean):.3f}")
 
     show = np.argsort((X != clean).sum(1) == 0, kind="stable")[:6]
     _, axes = plt.subplots(3, 6, figsize=(7, 3.8), layout="constrained")
