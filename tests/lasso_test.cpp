@@ -242,6 +242,32 @@ TEST(ActiveSet, IsOptimalFromAnyStart) {
       }
 }
 
+// A column that nobody asked for holds NaN: it must not matter, and none is asked for twice.
+TEST(ActiveSet, LooksOnlyAtColumnsItAskedFor) {
+  for (const Index n : {5, 40, 90}) {
+    ActiveSet active(90);
+    const auto p = make(n, n + 30, 900);
+    const double beta = 0.05 * largest_slope(p);
+    for (const bool warm : {false, true}) {
+      Vector<double> whole(static_cast<std::size_t>(n), 0.0);
+      for (Index k = 0; k < n && warm; k += 3) whole[static_cast<std::size_t>(k)] = 1;
+      Vector<double> lazy = whole;
+      ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, whole.data()));
+      Matrix<double> A(n, n, std::numeric_limits<double>::quiet_NaN());
+      std::vector<int> asked(static_cast<std::size_t>(n), 0);
+      const auto make_columns = [&](const std::int32_t* atoms, Index count) {
+        for (Index t = 0; t < count; ++t) {
+          std::copy_n(p.A.col(atoms[t]), n, A.col(atoms[t]));
+          ++asked[static_cast<std::size_t>(atoms[t])];
+        }
+      };
+      ASSERT_TRUE(active.solve(A, p.c.data(), beta, 0, lazy.data(), make_columns));
+      EXPECT_EQ(lazy, whole);
+      EXPECT_EQ(*std::max_element(asked.begin(), asked.end()), 1);
+    }
+  }
+}
+
 // Copies of a few images, each with holes and a little noise: atoms let in together throw each other out again.
 TEST(ActiveSet, EndsOnCopiesOfFewImages) {
   const Index m = 40, n = 64, images = 10;

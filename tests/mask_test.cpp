@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pacewise/solve/codes.hpp"
+#include "pacewise/solve/codes_model.hpp"
 #include "reference.hpp"
 #include "synthetic.hpp"
 #include "tolerances.hpp"
@@ -96,6 +96,48 @@ TYPED_TEST(MaskedCodes, CertifiedByTheSlowPath) {
       slow.beta = beta;
       EXPECT_LE(reference::codes_certificate(slow), tolerance<T>().certificate) << beta;
       EXPECT_LE(report.certificate, tolerance<T>().certificate) << beta;
+    }
+}
+
+/// Columns of A_j = B' diag(w_j) B + gamma Q'Q, any number of them at once, for numbers of atoms beside the width of
+/// vectors.
+TYPED_TEST(MaskedCodes, ColumnsOfTheirOwnGram) {
+  using T = TypeParam;
+  const Index m = 30, n = 6;
+  const Weights<T> w = nearly_ones<T>(m, n);
+  for (const Index r : {1, 7, 16, 17, 40})
+    for (const double gamma : {0.0, 0.7}) {
+      const auto data = synthetic::make<T>({.m = m, .n = n, .r = r, .active = 1, .noise = 0.1, .seed = 3});
+      Matrix<T> Q(3, r);
+      Random random(11);
+      for (Index i = 0; i < Q.size(); ++i) Q.data()[i] = static_cast<T>(random.normal());
+      const Sparse H = sparse_from_triplets(3, n, {{0, 0, 1.0}, {1, 2, 1.0}, {2, 5, 1.0}});
+      Coupling<T> coupling;
+      coupling.incidence = &H;
+      coupling.consistency = &Q;
+      coupling.gamma = gamma;
+      const CodesModel<T> model({data.X.view(), w, data.B, 0.1, coupling}, {});
+      typename CodesModel<T>::Scratch scratch(model, n);
+      EXPECT_FALSE(model.has_columns(0));
+      for (Index j = 1; j < n; ++j) {
+        ASSERT_TRUE(model.has_columns(j));
+        std::vector<std::int32_t> atoms;
+        for (Index k = r - 1; k >= 0; k -= 2) atoms.push_back(static_cast<std::int32_t>(k));
+        Matrix<double> A(r, r, -7.0);
+        model.columns(j, atoms.data(), static_cast<Index>(atoms.size()), A, scratch);
+        for (Index k = 0; k < r; ++k)
+          for (Index l = 0; l < r; ++l) {
+            double sum = 0;
+            for (Index i = 0; i < m; ++i)
+              sum += static_cast<double>(w.sample[static_cast<std::size_t>(j)]) * static_cast<double>(w.entry(i, j)) *
+                     static_cast<double>(data.B(i, l)) * static_cast<double>(data.B(i, k));
+            for (Index e = 0; e < 3; ++e) sum += gamma * static_cast<double>(Q(e, l)) * static_cast<double>(Q(e, k));
+            if ((r - 1 - k) % 2 == 0)
+              ASSERT_NEAR(A(l, k), sum, 1e-12 * (1 + std::abs(sum))) << r << ": " << l << ", " << k;
+            else
+              ASSERT_EQ(A(l, k), -7) << r << ": " << l << ", " << k;
+          }
+      }
     }
 }
 

@@ -174,15 +174,20 @@ ActiveSet::ActiveSet(Index largest) : stride_((largest + kLanes - 1) / kLanes * 
   set_.resize(size);
   candidates_.resize(size);
   joining_.reserve(size);
+  made_.resize(size);
+  fresh_.reserve(size);
 }
 
-bool ActiveSet::solve(MatrixView<const double> A, const double* c, double beta, double tol, double* s) {
+bool ActiveSet::solve(MatrixView<const double> A, const double* c, double beta, double tol, double* s,
+                      const Columns& columns) {
   A_ = A;
   r_ = A.rows;
   c_ = c;
   beta_ = beta;
   tol_ = tol;
   stuck_ = 0;
+  columns_ = columns ? &columns : nullptr;
+  if (columns_ != nullptr) std::fill(made_.begin(), made_.end(), char{0});
   if (!start(s)) return false;
   const Index strides = 4 * r_ + 50;
   for (Index stride = 0; stride < strides; ++stride) {
@@ -219,6 +224,7 @@ bool ActiveSet::start(const double* s) {
 
 /// Lets joining_ in, and out again those that turn out to have the wrong sign
 bool ActiveSet::admit() {
+  if (columns_ != nullptr) make_columns();
   for (std::size_t at = 0; at < joining_.size(); at += kLanes)
     if (!add(joining_.data() + at, static_cast<Index>(std::min<std::size_t>(kLanes, joining_.size() - at))))
       return false;
@@ -226,6 +232,16 @@ bool ActiveSet::admit() {
   while (drop_wrong_signs());
   images(A_, set_.data(), p_, zs_.data(), ys_.data(), zu_.data(), yu_.data());
   return true;
+}
+
+void ActiveSet::make_columns() {
+  fresh_.clear();
+  for (const Entry& entry : joining_) {
+    char& made = made_[static_cast<std::size_t>(entry.atom)];
+    if (made == 0) fresh_.push_back(entry.atom);
+    made = 1;
+  }
+  (*columns_)(fresh_.data(), static_cast<Index>(fresh_.size()));
 }
 
 /// Lowers the penalty past the next few atoms that join and leaves them in joining_; false when there is nothing to do.

@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "pacewise/algebra/matrix.hpp"
 
 namespace pacewise {
@@ -12,10 +14,15 @@ namespace pacewise {
 /// The Cholesky factor of A_PP grows by blocks of rows and shrinks by rotations.
 class ActiveSet {
  public:
+  /// Makes these columns of A
+  using Columns = std::function<void(const std::int32_t* atoms, Index count)>;
+
   explicit ActiveSet(Index largest);  // the largest A to come
   /// s: start and result, optimal to `tol` (in units of the gradient) up to rounding. False, and s as it was, where the
-  /// atoms it meets are dependent in double precision or the strides do not end: then another solver has to do it.
-  bool solve(MatrixView<const double> A, const double* c, double beta, double tol, double* s);
+  /// atoms it meets are dependent in double precision or the strides do not end: then another solver has to do it. Only
+  /// the columns of atoms that join are looked at: with `columns` they are made when they first do.
+  bool solve(MatrixView<const double> A, const double* c, double beta, double tol, double* s,
+             const Columns& columns = nullptr);
 
  private:
   static constexpr Index kLanes = 8;  // rows added to the factor at once
@@ -26,6 +33,7 @@ class ActiveSet {
   bool start(const double* s);
   bool find_joining();
   bool admit();
+  void make_columns();
   bool add(const Entry* entries, Index count);
   void solve_on_set();
   bool drop_wrong_signs();
@@ -46,6 +54,9 @@ class ActiveSet {
   Vector<double> sign_, joins_, order_;  // joins: the penalty at which an atom would join
   std::vector<std::int32_t> set_, candidates_;
   std::vector<Entry> joining_;
+  const Columns* columns_ = nullptr;
+  std::vector<char> made_;  // columns that have been
+  std::vector<std::int32_t> fresh_;
 };
 
 }  // namespace pacewise

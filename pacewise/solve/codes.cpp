@@ -19,6 +19,7 @@ struct BlockScratch {
     const auto r = static_cast<std::size_t>(model.atoms());
     grams.resize(static_cast<std::size_t>(model.shared() ? 1 : block));  // shared: picked anew each time
     for (auto& g : grams) g.resize(model.atoms(), model.atoms());
+    if (!model.shared()) own.resize(model.atoms(), model.atoms());
     sets.resize(static_cast<std::size_t>(block));
     for (auto& set : sets) set.reserve(r);
     c.resize(r);
@@ -36,6 +37,7 @@ struct BlockScratch {
   ActiveSet active;
   Matrix<double> gradient;                      // r x b
   std::vector<Matrix<double>> grams;            // of each sample's working set
+  Matrix<double> own;                           // columns of one sample's A_j, r x r
   std::vector<std::vector<std::int32_t>> sets;  // working sets W_j
   Vector<double> c, s;
   std::vector<std::int32_t> order;
@@ -47,6 +49,18 @@ struct BlockScratch {
   std::vector<char> rough;  // its Gram is from float products
 };
 
+/// Of `atoms` those with the largest |g|, at most so many, in ascending order
+void keep_largest(std::vector<std::int32_t>& atoms, const double* g, std::size_t most) {
+  if (atoms.size() <= most) return;
+  std::nth_element(atoms.begin(), atoms.begin() + static_cast<std::ptrdiff_t>(most) - 1, atoms.end(),
+                   [g](std::int32_t a, std::int32_t b) {
+                     const double x = std::abs(g[a]), y = std::abs(g[b]);
+                     return x != y ? x > y : a < b;
+                   });
+  atoms.resize(most);
+  std::sort(atoms.begin(), atoms.end());
+}
+
 /// Adds to the working set the atoms outside it that violate optimality most: at most a quarter of it, or 16 to begin
 /// with.
 template <class T>
@@ -57,18 +71,8 @@ void grow(std::vector<std::int32_t>& set, const double* g, double beta, Index r,
   for (Index k = 0; k < r; ++k)
     if (w.member[static_cast<std::size_t>(k)] == 0 && (beta == 0 || std::abs(g[k]) > beta))
       w.order.push_back(static_cast<std::int32_t>(k));
-  std::size_t room = w.order.size();
-  const std::size_t most = set.empty() ? 16 : std::max<std::size_t>(4, set.size() / 4);
-  if (beta > 0 && room > most) {
-    room = most;
-    std::nth_element(w.order.begin(), w.order.begin() + static_cast<std::ptrdiff_t>(room) - 1, w.order.end(),
-                     [g](std::int32_t a, std::int32_t b) {
-                       const double x = std::abs(g[a]), y = std::abs(g[b]);
-                       return x != y ? x > y : a < b;
-                     });
-    std::sort(w.order.begin(), w.order.begin() + static_cast<std::ptrdiff_t>(room));
-  }
-  set.insert(set.end(), w.order.begin(), w.order.begin() + static_cast<std::ptrdiff_t>(room));
+  if (beta > 0) keep_largest(w.order, g, set.empty() ? 16 : std::max<std::size_t>(4, set.size() / 4));
+  set.insert(set.end(), w.order.begin(), w.order.end());
 }
 
 /// Solves one sample on its working set: c = A s - g/2 makes the small problem's gradient agree with the true one.
@@ -133,20 +137,41 @@ bool solve_on_path(const CodesModel<T>& model, const Matrix<double>& A, Index j,
   return true;
 }
 
+/// A sample that lacks a few rows goes down the path of its own Gram, whose columns are made as atoms join.
+template <class T>
+bool solve_on_own_path(const CodesModel<T>& model, Index j, Matrix<T>& S, double tol, BlockScratch<T>& w) {
+  const MatrixView<double> A = w.own;
+  const auto make = [&](const std::int32_t* atoms, Index count) { model.columns(j, atoms, count, A, w.model_part); };
+  for (Index k = 0; k < model.atoms(); ++k) {
+    w.c.data()[k] = static_cast<double>(model.q()(k, j));
+    w.s.data()[k] = static_cast<double>(S(k, j));
+  }
+  if (!w.active.solve(A, w.c.data(), model.problem().beta, tol, w.s.data(), std::cref(make))) return false;
+  for (Index k = 0; k < model.atoms(); ++k) S(k, j) = static_cast<T>(w.s.data()[k]);
+  return true;
+}
+
 /// With entry weights, after the path: the sample's own Gram over the atoms in use and those nearly so, which the mean
 /// weight tells well enough. The codes outside are zero, so the right side is q itself and no gradient is needed yet.
 template <class T>
 void solve_near_path(const CodesModel<T>& model, const Matrix<double>& A, Index j, Index column, Matrix<T>& S,
                      double tol, BlockScratch<T>& w) {
-  constexpr double nearly = 0.97;
+  constexpr double nearly = 0.9;
   const Index r = model.atoms();
   const double omega = model.weight(j), beta = model.problem().beta;
   double* g = w.gradient.col(column);
   multiply_sparse(A, omega, w.s.data(), g);
   auto& set = w.sets[static_cast<std::size_t>(column)];
-  for (Index k = 0; k < r; ++k)
-    if (2 * std::abs(g[k] - static_cast<double>(model.q()(k, j))) > nearly * beta || S(k, j) != T(0))
+  w.order.clear();
+  for (Index k = 0; k < r; ++k) {
+    g[k] = 2 * std::abs(g[k] - static_cast<double>(model.q()(k, j)));
+    if (S(k, j) != T(0))
       set.push_back(static_cast<std::int32_t>(k));
+    else if (g[k] > nearly * beta)
+      w.order.push_back(static_cast<std::int32_t>(k));
+  }
+  keep_largest(w.order, g, 2 + set.size() / 6);
+  set.insert(set.end(), w.order.begin(), w.order.end());
   const auto size = static_cast<Index>(set.size());
   if (size == 0) return;
   const MatrixView<double> own(w.grams[static_cast<std::size_t>(column)].data(), size, size, r);
@@ -186,9 +211,13 @@ StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepO
     std::fill(w.stale.begin(), w.stale.end(), 0);
     std::fill(w.rough.begin(), w.rough.end(), char{0});
     std::fill(w.ridge.begin(), w.ridge.end(), 8 * static_cast<double>(std::numeric_limits<T>::epsilon()));
-    for (Index j = first; j < first + b && beta > 0 && model.one_gram() != nullptr && !control.stop(); ++j)
-      if (solve_on_path(model, *model.one_gram(), j, S, 0.25 * goal, w) && !model.shared())
+    for (Index j = first; j < first + b && beta > 0 && !control.stop(); ++j) {
+      if (model.has_columns(j))
+        solve_on_own_path(model, j, S, 0.25 * goal, w);
+      else if (model.one_gram() != nullptr && solve_on_path(model, *model.one_gram(), j, S, 0.25 * goal, w) &&
+               !model.shared())
         solve_near_path(model, *model.one_gram(), j, j - first, S, 0.25 * goal, w);
+    }
     w.open.clear();
     for (Index j = 0; j < b; ++j) w.open.push_back(first + j);
     out.violation = 0;

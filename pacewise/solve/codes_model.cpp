@@ -8,6 +8,8 @@
 namespace pacewise {
 namespace {
 
+constexpr Index kTile = 16;  // two vectors of eight
+
 double largest_row_sum(const Matrix<double>& a) {
   double bound = 0;
   for (Index j = 0; j < a.cols(); ++j) {
@@ -80,7 +82,7 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
     mask_ = Mask(weights, m, n, control);
     if (gram_bound_ < 1e30) narrow_ = cast<float>(problem_.B);
     if (mask_.any_few()) {
-      rows_of_B_.resize(r, m);
+      rows_of_B_ = Matrix<double>((r + kTile - 1) / kTile * kTile, m);
       for (Index k = 0; k < r; ++k)
         for (Index i = 0; i < m; ++i) rows_of_B_(k, i) = static_cast<double>(problem_.B(i, k));
     }
@@ -152,10 +154,9 @@ namespace {
 
 // y -= sum_i lacks_i b_i (b_i'z) over some rows b_i of the dictionary, here columns
 PACEWISE_WIDE_VECTORS
-void subtract_rows(MatrixView<const double> rows_of_B, std::span<const std::int32_t> rows, const double* lacks,
+void subtract_rows(MatrixView<const double> rows_of_B, Index r, std::span<const std::int32_t> rows, const double* lacks,
                    const double* z, double* y) {
   constexpr Index lanes = 8;
-  const Index r = rows_of_B.rows;
   for (std::size_t e = 0; e < rows.size(); ++e) {
     const double* b = rows_of_B.col(rows[e]);
     double sum[lanes] = {}, dot = 0;
@@ -166,6 +167,28 @@ void subtract_rows(MatrixView<const double> rows_of_B, std::span<const std::int3
     for (Index t = 0; t < lanes; ++t) dot += sum[t];
     const double by = lacks[e] * dot;
     for (k = 0; k < r; ++k) y[k] -= by * b[k];
+  }
+}
+
+using Lanes = double __attribute__((vector_size(8 * sizeof(double))));
+constexpr Index kGroup = 3;  // columns at a time
+
+// Y_t -= sum_e by_te b_e for kGroup columns Y_t of r numbers, over some rows b_e of the dictionary
+PACEWISE_WIDE_VECTORS
+void subtract_from_columns(MatrixView<const double> rows_of_B, Index r, std::span<const std::int32_t> rows,
+                           const double* by, double* const* Y) {
+  for (Index first = 0; first < r; first += kTile) {
+    Lanes sum[kGroup][2] = {};
+    for (std::size_t e = 0; e < rows.size(); ++e) {
+      const auto* b = reinterpret_cast<const Lanes*>(rows_of_B.col(rows[e]) + first);
+      const Lanes low = b[0], high = b[1];
+      for (std::size_t t = 0; t < kGroup; ++t) {
+        sum[t][0] += low * by[e * kGroup + t];
+        sum[t][1] += high * by[e * kGroup + t];
+      }
+    }
+    for (std::size_t t = 0; t < kGroup; ++t)
+      for (Index k = first; k < std::min(r, first + kTile); ++k) Y[t][k] -= sum[t][(k - first) / 8][(k - first) % 8];
   }
 }
 
@@ -231,7 +254,7 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
       if (largest > 1e4 * scale_)  // what is left after the subtraction would be rounding
         through_dictionary(samples, j, 1, Y, scratch);
       else
-        subtract_rows(rows_of_B_, mask_.rows(sample), mask_.lacks(sample), wide.col(j), y);
+        subtract_rows(rows_of_B_, r, mask_.rows(sample), mask_.lacks(sample), wide.col(j), y);
     }
   } else {
     through_dictionary(samples, 0, b, Y, scratch);
@@ -304,6 +327,34 @@ void CodesModel<T>::curvature(MatrixView<const double> Z, const Samples& samples
                               Scratch& scratch) const {
   fit_curvature<double>(Z, samples, Y, scratch);
   add_manifold<double>(Z, samples, 1, Y);
+}
+
+template <class T>
+bool CodesModel<T>::has_columns(Index j) const {
+  return !shared() && mask_.few(j);
+}
+
+template <class T>
+void CodesModel<T>::columns(Index j, const std::int32_t* atoms, Index count, MatrixView<double> A,
+                            Scratch& scratch) const {
+  const Index r = this->atoms();
+  const auto rows = mask_.rows(j);
+  const double *lacks = mask_.lacks(j), top = mask_.top(j);
+  double* by = scratch.root.data();  // a third of the rows at most, times kGroup
+  for (Index first = 0; first < count; first += kGroup) {
+    double* Y[kGroup];
+    for (Index t = 0; t < kGroup; ++t) {
+      const Index k = atoms[std::min(first + t, count - 1)];
+      Y[t] = A.col(k);
+      if (first + t >= count) continue;
+      for (Index i = 0; i < r; ++i) Y[t][i] = top * gram_(i, k) + (consistency_.empty() ? 0.0 : consistency_(i, k));
+    }
+    for (std::size_t e = 0; e < rows.size(); ++e)
+      for (Index t = 0; t < kGroup; ++t)
+        by[e * kGroup + static_cast<std::size_t>(t)] =
+            first + t < count ? lacks[e] * rows_of_B_(atoms[first + t], rows[e]) : 0.0;
+    subtract_from_columns(rows_of_B_, r, rows, by, Y);
+  }
 }
 
 template <class T>

@@ -72,6 +72,10 @@ class CodesModel {
   /// computed in double. Returns whether it is that, or exact because that costs no more.
   bool rough_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                   Scratch& scratch) const;
+  /// Sample j lacks so few rows that whole columns of A_j cost less than a Gram block made when its atoms are known
+  bool has_columns(Index j) const;
+  /// Columns `atoms` of A_j, r numbers each
+  void columns(Index j, const std::int32_t* atoms, Index count, MatrixView<double> A, Scratch& scratch) const;
   /// An upper bound of the curvature of sample j: |A_j| + alpha sum_k |L_jk|
   double curvature_bound(Index j) const;
 
@@ -99,7 +103,7 @@ class CodesModel {
   Matrix<double> consistency_;  // C = gamma Q'Q, r x r
   Matrix<double> sum_;          // omega A0 + C, where all samples have the same omega
   Mask mask_;                   // of entry weights
-  Matrix<double> rows_of_B_;    // B' for samples that lack a few rows, r x m
+  Matrix<double> rows_of_B_;    // B' for samples that lack a few rows, r x m, with rows of zeros to fill vectors
   Matrix<float> narrow_;        // B, with entry weights
   Matrix<T> q_;                 // r x n
   double scale_ = 1;
