@@ -10,34 +10,101 @@ namespace {
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-/// Kept in lanes so that the loop is the same for any width of vectors.
+/// Passes over packed numbers. Sums are kept in lanes: the same for any width of vectors, and they need not wait for
+/// themselves. Each is compiled for float and for double below.
+constexpr int kLanes = 16;
+template <class Body>
+[[gnu::always_inline]] inline void in_lanes(Index count, const Body& one) {
+  Index i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int t = 0; t < kLanes; ++t) one(i + t, t);
+  for (; i < count; ++i) one(i, 0);
+}
+template <class U>
+double total(const U* lane) {
+  double sum = 0;
+  for (int t = 0; t < kLanes; ++t) sum += static_cast<double>(lane[t]);
+  return sum;
+}
+template <class U>
+double largest(const U* lane) {
+  return static_cast<double>(*std::max_element(lane, lane + kLanes));
+}
+
+template <class U>
 struct ProximalSums {
-  static constexpr int kLanes = 8;
-  double uphill[kLanes] = {}, changed[kLanes] = {}, move[kLanes] = {};
+  double uphill = 0, changed = 0, move = 0;
 };
+template <class U>
 struct ProximalScale {
-  double bound, step, cut, push;  // 2 c, 1 / 2c, beta / 2c
+  U bound, step, cut, push;  // 2 c, 1 / 2c, beta / 2c
 };
 
 /// s <- soft(y - (g + 2 A(y - s0)) / 2c, beta / 2c), y <- s + push (s - s_old), on the coordinates of one sample
-PACEWISE_WIDE_VECTORS
-void proximal_step(Index count, const ProximalScale& by, const double* pull, const double* image, double* now,
-                   double* ahead, ProximalSums& sums) {
-  const auto one = [&](Index i, int lane) {
-    const double y = ahead[i], old = now[i];
-    const double x = y - (pull[i] + 2 * image[i]) * by.step;
-    const double fresh = std::max(x - by.cut, 0.0) + std::min(x + by.cut, 0.0);
-    sums.uphill[lane] += (y - fresh) * (fresh - old);
-    sums.changed[lane] += (fresh == 0) != (old == 0) ? 1.0 : 0.0;
-    sums.move[lane] = std::max(sums.move[lane], by.bound * std::abs(fresh - y));
+template <class U>
+[[gnu::always_inline]] inline void step_of(Index count, const ProximalScale<U> by, const U* __restrict pull,
+                                           const U* __restrict image, U* __restrict now, U* __restrict ahead,
+                                           ProximalSums<U>& sums) {
+  U uphill[kLanes] = {}, changed[kLanes] = {}, move[kLanes] = {};
+  in_lanes(count, [&](Index i, int lane) {
+    const U y = ahead[i], old = now[i];
+    const U x = y - (pull[i] + 2 * image[i]) * by.step;
+    const U above = x - by.cut, below = x + by.cut;
+    const U fresh = (above > 0 ? above : U(0)) + (below < 0 ? below : U(0));
+    const U size = std::abs(fresh - y);
+    uphill[lane] += (y - fresh) * (fresh - old);
+    changed[lane] += (fresh == 0) != (old == 0) ? U(1) : U(0);
+    move[lane] = move[lane] < size ? size : move[lane];
     now[i] = fresh;
     ahead[i] = fresh + by.push * (fresh - old);
-  };
-  Index i = 0;
-  for (; i + ProximalSums::kLanes <= count; i += ProximalSums::kLanes)
-    for (int t = 0; t < ProximalSums::kLanes; ++t) one(i + t, t);
-  for (; i < count; ++i) one(i, 0);
+  });
+  sums.uphill += total(uphill);
+  sums.changed += total(changed);
+  sums.move = std::max(sums.move, static_cast<double>(by.bound) * largest(move));
 }
+
+/// step += t direction, residual -= t image, ahead = residual; returns max |residual|
+template <class U>
+[[gnu::always_inline]] inline double advance_of(Index count, U t, const U* __restrict direction,
+                                                const U* __restrict image, U* __restrict step, U* __restrict residual,
+                                                U* __restrict ahead) {
+  U top[kLanes] = {};
+  in_lanes(count, [&](Index i, int lane) {
+    step[i] += t * direction[i];
+    residual[i] -= t * image[i];
+    ahead[i] = residual[i];
+    const U size = std::abs(residual[i]);
+    top[lane] = top[lane] < size ? size : top[lane];
+  });
+  return largest(top);
+}
+
+/// y += damping x; returns <x, y>
+template <class U>
+[[gnu::always_inline]] inline double damped_product_of(Index count, U damping, const U* __restrict x, U* __restrict y) {
+  double sum[kLanes] = {};
+  in_lanes(count, [&](Index i, int lane) {
+    y[i] += damping * x[i];
+    sum[lane] += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+  });
+  return total(sum);
+}
+
+#define PACEWISE_COMPILE(U)                                                                                    \
+  PACEWISE_WIDE_VECTORS                                                                                        \
+  void proximal_step(Index count, const ProximalScale<U>& by, const U* pull, const U* image, U* now, U* ahead, \
+                     ProximalSums<U>& sums) {                                                                  \
+    step_of<U>(count, by, pull, image, now, ahead, sums);                                                      \
+  }                                                                                                            \
+  PACEWISE_WIDE_VECTORS                                                                                        \
+  double advance(Index count, U t, const U* direction, const U* image, U* step, U* residual, U* ahead) {       \
+    return advance_of<U>(count, t, direction, image, step, residual, ahead);                                   \
+  }                                                                                                            \
+  PACEWISE_WIDE_VECTORS                                                                                        \
+  double damped_product(Index count, U damping, const U* x, U* y) { return damped_product_of<U>(count, damping, x, y); }
+PACEWISE_COMPILE(float)
+PACEWISE_COMPILE(double)
+#undef PACEWISE_COMPILE
 
 /// alpha > 0 couples the samples. A round:
 ///   1. gradient g of all smooth terms at S, certificate;
@@ -142,10 +209,10 @@ class Coupled {
   }
 
   template <class Number>
-  void gather(const Matrix<Number>& from, Vector<double>& x) {
+  void gather(const Matrix<Number>& from, Vector<U>& x) {
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a)
-        x[at(system_.begin(j) + a)] = static_cast<double>(from(system_.atom(j, a), j));
+        x[at(system_.begin(j) + a)] = static_cast<U>(from(system_.atom(j, a), j));
       return 0.0;
     });
   }
@@ -154,7 +221,7 @@ class Coupled {
   void accelerate(double goal) {
     system_.choose(S_, false);
     const auto size = at(system_.unknowns());
-    for (auto* v : {&from_, &now_, &ahead_, &image_, &pull_}) v->assign(size, 0.0);
+    for (auto* v : {&from_, &now_, &ahead_, &image_, &pull_}) v->assign(size, U(0));
     gather(S_, from_);
     gather(gradient_, pull_);
     now_ = ahead_ = from_;
@@ -194,30 +261,30 @@ class Coupled {
 
   /// One proximal step and the extrapolation for the samples of a block; returns <y - s_new, s_new - s_old>.
   double proximal_block(Index block, double push) {
-    ProximalSums sums;
+    ProximalSums<U> sums;
     for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
       const double c = system_.bound(j);
       const auto begin = at(system_.begin(j));
       if (c > 0)
-        proximal_step(system_.count(j), {2 * c, 1 / (2 * c), beta_ / (2 * c), push}, pull_.data() + begin,
-                      image_.data() + begin, now_.data() + begin, ahead_.data() + begin, sums);
+        proximal_step(system_.count(j),
+                      ProximalScale<U>{static_cast<U>(2 * c), static_cast<U>(1 / (2 * c)),
+                                       static_cast<U>(beta_ / (2 * c)), static_cast<U>(push)},
+                      pull_.data() + begin, image_.data() + begin, now_.data() + begin, ahead_.data() + begin, sums);
     }
-    double uphill = 0, changed = 0, move = 0;
-    for (int t = 0; t < ProximalSums::kLanes; ++t) {
-      uphill += sums.uphill[t];
-      changed += sums.changed[t];
-      move = std::max(move, sums.move[t]);
-    }
-    changes_[at(block)] = changed;
-    moves_[at(block)] = move;
-    return uphill;
+    changes_[at(block)] = sums.changed;
+    moves_[at(block)] = sums.move;
+    return sums.uphill;
   }
 
   /// f(S + D) - f(S) = <g, D> + D'(A + alpha L)D + beta (|S + D| - |S|), D packed; no cancellation of large numbers
-  double change(const Vector<double>& D) {
+  template <class Change>
+  double change(const Change& D) {
     move_.fill(0);
     over_samples([&](Index j) {
-      for (Index a = 0; a < system_.count(j); ++a) move_(system_.atom(j, a), j) = D[at(system_.begin(j) + a)];
+      for (Index a = 0; a < system_.count(j); ++a) {
+        const Index k = system_.atom(j, a);
+        move_(k, j) = D(at(system_.begin(j) + a), static_cast<double>(S_(k, j)));
+      }
       return 0.0;
     });
     return over_blocks([&](Index block, int worker) {
@@ -227,9 +294,8 @@ class Coupled {
       double sum = 0;
       for (Index j = first; j < first + b; ++j)
         for (Index a = 0; a < system_.count(j); ++a) {
-          const double d = D[at(system_.begin(j) + a)];
           const Index k = system_.atom(j, a);
-          const double s = static_cast<double>(S_(k, j));
+          const double s = static_cast<double>(S_(k, j)), d = move_(k, j);
           sum += (gradient_(k, j) + image(k, j - first)) * d + beta_ * (std::abs(s + d) - std::abs(s));
         }
       return sum;
@@ -237,12 +303,17 @@ class Coupled {
   }
 
   void keep_if_lower() {
-    for (std::size_t i = 0; i < now_.size(); ++i) ahead_[i] = now_[i] - from_[i];
-    refused_ = !(change(ahead_) < 0);
+    // s0 + (s - s0), which keeps the digits of s0 that U has not
+    const auto to = [&](std::size_t i, double s0) {
+      return now_[i] == U(0) ? 0.0 : s0 + (static_cast<double>(now_[i]) - static_cast<double>(from_[i]));
+    };
+    refused_ = !(change([&](std::size_t i, double s0) { return to(i, s0) - s0; }) < 0);
     if (control_.stop() || refused_) return;
     over_samples([&](Index j) {
-      for (Index a = 0; a < system_.count(j); ++a)
-        S_(system_.atom(j, a), j) = static_cast<T>(now_[at(system_.begin(j) + a)]);
+      for (Index a = 0; a < system_.count(j); ++a) {
+        T& s = S_(system_.atom(j, a), j);
+        s = static_cast<T>(to(at(system_.begin(j) + a), static_cast<double>(s)));
+      }
       return 0.0;
     });
   }
@@ -251,13 +322,13 @@ class Coupled {
   void newton_step(double goal) {
     const auto size = at(system_.unknowns());
     if (size == 0 || control_.stop()) return;
-    for (auto* v : {&residual_, &step_, &direction_, &image_, &ahead_}) v->assign(size, 0.0);
+    for (auto* v : {&residual_, &step_, &direction_, &image_, &ahead_}) v->assign(size, U(0));
     system_.factorise(damping_);
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a) {
         const Index k = system_.atom(j, a);
         const double sign = S_(k, j) > T(0) ? 1 : -1;
-        residual_[at(system_.begin(j) + a)] = -(gradient_(k, j) + (beta_ > 0 ? beta_ * sign : 0.0)) / 2;
+        residual_[at(system_.begin(j) + a)] = static_cast<U>(-(gradient_(k, j) + (beta_ > 0 ? beta_ * sign : 0.0)) / 2);
       }
       return 0.0;
     });
@@ -278,52 +349,41 @@ class Coupled {
 
   /// step_ = (A + alpha L + damping)_PP^-1 residual_, to a tenth or to the goal
   void conjugate_gradients(double goal) {
-    const auto largest = [&] {
-      double top = 0;
-      for (const double x : residual_) top = std::max(top, std::abs(x));
-      return top;
-    };
-    const auto refresh = [&](double keep, bool first) {  // direction <- preconditioned + keep * direction, spread
+    const auto refresh = [&](U keep, bool first) {  // direction <- preconditioned + keep * direction, spread
       over_samples([&](Index j) {
         const auto begin = at(system_.begin(j)), end = at(system_.begin(j + 1));
-        for (std::size_t i = begin; i < end; ++i) direction_[i] = ahead_[i] + (first ? 0 : keep * direction_[i]);
+        for (std::size_t i = begin; i < end; ++i) direction_[i] = ahead_[i] + (first ? U(0) : keep * direction_[i]);
         system_.spread(j, direction_.data() + begin);
         return 0.0;
       });
     };
+    moves_.assign(partial_.size(), 0.0);
     const auto preconditioned_norm = [&](double t) {  // one pass: step, residual, preconditioner, <residual, ahead>
       return over_blocks([&](Index block, int worker) {
         const auto [begin, end] = range(block);
-        for (std::size_t i = begin; i < end; ++i) {
-          step_[i] += t * direction_[i];
-          residual_[i] -= t * image_[i];
-          ahead_[i] = residual_[i];
-        }
+        const auto count = static_cast<Index>(end - begin);
+        moves_[at(block)] = advance(count, static_cast<U>(t), direction_.data() + begin, image_.data() + begin,
+                                    step_.data() + begin, residual_.data() + begin, ahead_.data() + begin);
         system_.precondition(block, worker, ahead_);
-        double sum = 0;
-        for (std::size_t i = begin; i < end; ++i) sum += residual_[i] * ahead_[i];
-        return sum;
+        return damped_product(count, U(0), residual_.data() + begin, ahead_.data() + begin);
       });
     };
-    const double stop_at = std::max(goal, 0.1 * largest());
+    const auto left = [&] { return *std::max_element(moves_.begin(), moves_.end()); };  // max |residual|
     double rho = preconditioned_norm(0);
-    refresh(0, true);
+    const double stop_at = std::max(goal, 0.1 * left());
+    refresh(U(0), true);
     constexpr int max_iterations = 2000;
-    for (iterations_ = 0; iterations_ < max_iterations && rho > 0 && largest() > stop_at && !control_.stop();
+    for (iterations_ = 0; iterations_ < max_iterations && rho > 0 && left() > stop_at && !control_.stop();
          ++iterations_) {
       const double curvature = over_blocks([&](Index block, int worker) {
         system_.apply(block, worker, CoupledSystem<T, U>::Form::exact, image_);
         const auto [begin, end] = range(block);
-        double sum = 0;
-        for (std::size_t i = begin; i < end; ++i) {
-          image_[i] += damping_ * direction_[i];
-          sum += direction_[i] * image_[i];
-        }
-        return sum;
+        return damped_product(static_cast<Index>(end - begin), static_cast<U>(damping_), direction_.data() + begin,
+                              image_.data() + begin);
       });
       if (!(curvature > 0)) break;
       const double next = preconditioned_norm(rho / curvature);
-      refresh(next / rho, false);
+      refresh(static_cast<U>(next / rho), false);
       rho = next;
     }
   }
@@ -338,19 +398,12 @@ class Coupled {
   double line_search() {
     double t = 1;
     for (int halving = 0; halving < 30; ++halving, t /= 2) {
-      over_samples([&](Index j) {
-        for (Index a = 0; a < system_.count(j); ++a) {
-          const auto i = at(system_.begin(j) + a);
-          const double s = static_cast<double>(S_(system_.atom(j, a), j));
-          direction_[i] = clipped(s, step_[i], t) - s;
-        }
-        return 0.0;
-      });
-      if (!(change(direction_) < 0)) continue;
+      const auto to = [&](std::size_t i, double s) { return clipped(s, static_cast<double>(step_[i]), t); };
+      if (!(change([&](std::size_t i, double s) { return to(i, s) - s; }) < 0)) continue;
       over_samples([&](Index j) {
         for (Index a = 0; a < system_.count(j); ++a) {
           T& s = S_(system_.atom(j, a), j);
-          s = static_cast<T>(clipped(static_cast<double>(s), step_[at(system_.begin(j) + a)], t));
+          s = static_cast<T>(to(at(system_.begin(j) + a), static_cast<double>(s)));
         }
         return 0.0;
       });
@@ -377,7 +430,7 @@ class Coupled {
   std::vector<double> partial_, moves_, changes_;
   std::vector<typename CodesModel<T>::Scratch> scratch_;
   // packed unknowns
-  Vector<double> from_, pull_, now_, ahead_, image_, residual_, step_, direction_;
+  Vector<U> from_, pull_, now_, ahead_, image_, residual_, step_, direction_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 namespace pacewise {
 namespace {
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+constexpr double kSmall = 0.5;
 }  // namespace
 
 template <class T, class U>
@@ -32,6 +33,7 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
     scratch_.emplace_back(model, block);
     in_.emplace_back(r_, std::max<Index>(block, 2));
     out_.emplace_back(r_, block);
+    wide_.emplace_back(at(r_));
     if (!model.shared()) square_.emplace_back(r_, r_);
   }
   const bool one = model.one_gram() != nullptr;
@@ -143,7 +145,7 @@ void CoupledSystem<T, U>::factorise(double damping) {
   // common basis cost 2 r^2 operations on numbers that stay in the cache, ten times less each.
   if (beta_ > 0 && 10 * squares > static_cast<double>(n_ * r_ * r_)) {
     preconditioner_ = Preconditioner::together;
-    if (basis_.empty()) decompose();
+    if (!decomposed_) decompose();
     return;
   }
   preconditioner_ = 8 * squares <= memory_ ? Preconditioner::blocks : Preconditioner::diagonal;
@@ -170,7 +172,8 @@ void CoupledSystem<T, U>::factorise(double damping) {
   });
 }
 
-/// mean omega A0 + C = U diag(g) U'
+/// mean omega A0 + C = U diag(g) U'. Directions whose g is small beside every alpha L_jj need not be told apart: U
+/// keeps the others, and one number stands for g on the rest.
 template <class T, class U>
 void CoupledSystem<T, U>::decompose() {
   double mean_weight = 0;
@@ -181,30 +184,38 @@ void CoupledSystem<T, U>::decompose() {
   for (Index i = 0; i < form.size(); ++i)
     form.data()[i] = mean_weight * form.data()[i] + (C.empty() ? 0.0 : C.data()[i]);
   spectrum_ = symmetric_eigen(form.view());
-  basis_ = cast<U>(std::as_const(form).view());
+  const double small = kSmall * alpha_ * *std::min_element(diagonal_.begin(), diagonal_.end());
+  const Index rest = std::lower_bound(spectrum_.begin(), spectrum_.end(), small) - spectrum_.begin();
+  rest_ = rest > 0 ? spectrum_[at(rest - 1)] / 2 : 0;
+  spectrum_.erase(spectrum_.begin(), spectrum_.begin() + rest);
+  basis_ = cast<U>(std::as_const(form).view().columns(rest, r_ - rest));
+  decomposed_ = true;
 }
 
-/// y_P <- P' U (g + alpha L_jj + damping)^-1 U' P y_P: the inverse of the mean form on all atoms, seen on the support;
-/// positive definite for any support.
+/// y_P <- P' (U (g + alpha L_jj + damping)^-1 U' + (1 - U U') / (rest + alpha L_jj + damping)) P y_P: the inverse of
+/// the mean form on all atoms, seen on the support; positive definite for any support.
 template <class T, class U>
-void CoupledSystem<T, U>::precondition_together(Index block, int worker, double* y) {
-  const Index first = block * kBlock, b = block_length(n_, block);
+void CoupledSystem<T, U>::precondition_together(Index block, int worker, U* y) {
+  const Index first = block * kBlock, b = block_length(n_, block), kept = basis_.cols();
   const auto in = in_[static_cast<std::size_t>(worker)].view().columns(0, b);
-  const auto out = out_[static_cast<std::size_t>(worker)].view().columns(0, b);
+  const auto out = out_[static_cast<std::size_t>(worker)].view().block(0, 0, kept, b);
   for (Index j = 0; j < b; ++j) {
     std::fill_n(in.col(j), r_, U(0));
-    const double* x = y + begin(first + j);
-    for (Index a = 0; a < count(first + j); ++a) in(atom(first + j, a), j) = static_cast<U>(x[a]);
+    const U* x = y + begin(first + j);
+    for (Index a = 0; a < count(first + j); ++a) in(atom(first + j, a), j) = x[a];
   }
   gemm<U>(Op::transposed, Op::plain, 1, basis_, in, 0, out);
   for (Index j = 0; j < b; ++j) {
-    const double shift = alpha_ * diagonal_[at(first + j)] + damping_, least = 1e-6 * (spectrum_.back() + shift);
-    for (Index k = 0; k < r_; ++k) out(k, j) *= static_cast<U>(1 / std::max(spectrum_[at(k)] + shift, least));
+    const double shift = alpha_ * diagonal_[at(first + j)] + damping_;
+    const double least = 1e-6 * ((kept > 0 ? spectrum_.back() : rest_) + shift);
+    const double flat = kept < r_ ? 1 / std::max(rest_ + shift, least) : 0;
+    for (Index k = 0; k < kept; ++k) out(k, j) *= static_cast<U>(1 / std::max(spectrum_[at(k)] + shift, least) - flat);
+    for (Index k = 0; k < r_; ++k) in(k, j) *= static_cast<U>(flat);
   }
-  gemm<U>(Op::plain, Op::plain, 1, basis_, out, 0, in);
+  gemm<U>(Op::plain, Op::plain, 1, basis_, out, 1, in);
   for (Index j = 0; j < b; ++j) {
-    double* x = y + begin(first + j);
-    for (Index a = 0; a < count(first + j); ++a) x[a] = static_cast<double>(in(atom(first + j, a), j));
+    U* x = y + begin(first + j);
+    for (Index a = 0; a < count(first + j); ++a) x[a] = in(atom(first + j, a), j);
   }
 }
 
@@ -242,9 +253,12 @@ void CoupledSystem<T, U>::factorise_diagonal(Index j, double shift, typename Cod
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::spread(Index j, const double* x) {
+void CoupledSystem<T, U>::spread(Index j, const U* x) {
   U* column = spread_.col(j);
-  for (Index a = 0; a < count(j); ++a) column[atom(j, a)] = static_cast<U>(x[a]);
+  if (whole(j))
+    std::copy_n(x, r_, column);
+  else
+    for (Index a = 0; a < count(j); ++a) column[atom(j, a)] = x[a];
 }
 
 template <class T, class U>
@@ -279,7 +293,7 @@ void CoupledSystem<T, U>::apply_dictionary(Index first, int worker, MatrixView<U
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::apply(Index block, int worker, Form form, Vector<double>& y) {
+void CoupledSystem<T, U>::apply(Index block, int worker, Form form, Vector<U>& y) {
   const Index first = block * kBlock, b = block_length(n_, block);
   const auto out = out_[static_cast<std::size_t>(worker)].view().columns(0, b);
   const MatrixView<const U> in = spread_.view().columns(first, b);
@@ -298,13 +312,16 @@ void CoupledSystem<T, U>::apply(Index block, int worker, Form form, Vector<doubl
   if (!consistency_.empty() && (together || !gram_blocks_)) gemm<U>(Op::plain, Op::plain, 1, consistency_, in, 1, out);
   for (Index j = 0; j < b; ++j) {
     add_coupling(first + j, out.col(j));
-    double* to = y.data() + begin(first + j);
-    for (Index a = 0; a < count(first + j); ++a) to[a] = static_cast<double>(out(atom(first + j, a), j));
+    U* to = y.data() + begin(first + j);
+    if (whole(first + j))
+      std::copy_n(out.col(j), r_, to);
+    else
+      for (Index a = 0; a < count(first + j); ++a) to[a] = out(atom(first + j, a), j);
   }
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::precondition(Index block, int worker, Vector<double>& y) {
+void CoupledSystem<T, U>::precondition(Index block, int worker, Vector<U>& y) {
   if (preconditioner_ == Preconditioner::together) {
     precondition_together(block, worker, y.data());
     return;
@@ -312,11 +329,14 @@ void CoupledSystem<T, U>::precondition(Index block, int worker, Vector<double>& 
   for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
     const auto& factor = sets_[at(j)].factor;
     const Index p = count(j);
-    double* x = y.data() + begin(j);
+    U* x = y.data() + begin(j);
+    double* wide = wide_[static_cast<std::size_t>(worker)].data();
+    std::copy_n(x, p, wide);
     if (preconditioner_ == Preconditioner::blocks)
-      cholesky_solve({factor.data(), p, p}, {x, p, 1});
+      cholesky_solve({factor.data(), p, p}, {wide, p, 1});
     else
-      for (Index a = 0; a < p; ++a) x[a] *= factor[at(a)];
+      for (Index a = 0; a < p; ++a) wide[a] *= factor[at(a)];
+    for (Index a = 0; a < p; ++a) x[a] = static_cast<U>(wide[a]);
   }
 }
 

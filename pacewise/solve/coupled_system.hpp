@@ -31,15 +31,15 @@ class CoupledSystem {
   Index atom(Index j, Index a) const { return atoms_[static_cast<std::size_t>(begin(j) + a)]; }
 
   /// spread(:, j) <- x_j. Call for all samples before apply().
-  void spread(Index j, const double* x);
+  void spread(Index j, const U* x);
   /// y_j = ((A + alpha L) x)_j for the samples of one block, x as spread
   enum class Form : std::uint8_t { exact, near };
-  void apply(Index block, int worker, Form form, Vector<double>& y);
+  void apply(Index block, int worker, Form form, Vector<U>& y);
   /// Whether the near form is the one to find supports with: where the exact one is dear, but not in double, the last
   /// resort.
   bool near_leads() const { return !model_.shared() && !gram_blocks_ && std::is_same_v<U, float>; }
   /// y_j <- preconditioner^-1 y_j for the samples of one block
-  void precondition(Index block, int worker, Vector<double>& y);
+  void precondition(Index block, int worker, Vector<U>& y);
   /// |A_j| + alpha sum_k |L_jk| at least, for every sample
   double bound(Index j) const { return bounds_[static_cast<std::size_t>(j)]; }
   double largest_bound() const;
@@ -54,12 +54,14 @@ class CoupledSystem {
   };
   enum class Preconditioner : std::uint8_t { diagonal, blocks, together };
   Set& set(Index j) { return sets_[static_cast<std::size_t>(j)]; }
+  /// all atoms, in their order
+  bool whole(Index j) const { return !gram_blocks_ && count(j) == r_; }
   void extend(Index j, int worker);
   void add_coupling(Index j, U* y) const;
   void factorise_block(Index j, double shift);
   void factorise_diagonal(Index j, double shift, typename CodesModel<T>::Scratch& scratch);
   void decompose();
-  void precondition_together(Index block, int worker, double* y);
+  void precondition_together(Index block, int worker, U* y);
   void apply_gram(Index j, int worker, U* y);
   void apply_dictionary(Index first, int worker, MatrixView<U> y);
 
@@ -81,11 +83,14 @@ class CoupledSystem {
   // of each worker: r x b, and r x r
   std::vector<Matrix<U>> in_, out_;
   std::vector<Matrix<double>> square_;
+  std::vector<Vector<double>> wide_;  // r numbers
   std::vector<Matrix<U>> image_;      // m x b, where products go through the dictionary
   Matrix<U> dictionary_;              // B, likewise
   Matrix<U> fit_gram_, consistency_;  // A0 and C, or A0 alone where one matrix serves all
-  Matrix<U> basis_;                   // of the mean form: its eigenvectors ..
-  std::vector<double> spectrum_;      // .. and eigenvalues
+  Matrix<U> basis_;                   // of the mean form: eigenvectors that matter ..
+  std::vector<double> spectrum_;      // .. and their eigenvalues
+  double rest_ = 0;                   // about those of the others
+  bool decomposed_ = false;
 };
 
 }  // namespace pacewise
