@@ -327,13 +327,14 @@ class Coupled {
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a) {
         const Index k = system_.atom(j, a);
-        const double sign = S_(k, j) > T(0) ? 1 : -1;
-        residual_[at(system_.begin(j) + a)] = static_cast<U>(-(gradient_(k, j) + (beta_ > 0 ? beta_ * sign : 0.0)) / 2);
+        const double sign = S_(k, j) > T(0) ? 1 : S_(k, j) < T(0) ? -1 : 0;
+        residual_[at(system_.begin(j) + a)] =
+            beta_ > 0 && sign == 0 ? U(0) : static_cast<U>(-(gradient_(k, j) + beta_ * sign) / 2);
       }
       return 0.0;
     });
     conjugate_gradients(goal / 2);
-    if (control_.stop()) return;
+    if (control_.stop() || iterations_ == 0) return;
     // Where A + alpha L is singular on the support, d runs off along a direction without curvature and the clipped path
     // is useless: damp until steps are taken nearly whole, then undamp.
     const double taken = line_search();
@@ -430,7 +431,8 @@ class Coupled {
   std::vector<double> partial_, moves_, changes_;
   std::vector<typename CodesModel<T>::Scratch> scratch_;
   // packed unknowns
-  Vector<U> from_, pull_, now_, ahead_, image_, residual_, step_, direction_;
+  Vector<U> from_, pull_, now_, ahead_, image_;
+  Vector<U>&residual_ = pull_, &step_ = now_, &direction_ = from_;  // the conjugate gradients' names for them
 };
 
 }  // namespace

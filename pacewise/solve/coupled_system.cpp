@@ -114,33 +114,60 @@ void CoupledSystem<T, U>::extend(Index j, int worker) {
 
 template <class T, class U>
 void CoupledSystem<T, U>::choose(const Matrix<T>& S, bool support_only) {
+  support_ = support_only && beta_ > 0 ? &S : nullptr;
+  spread_.fill(0);
+  if (!gram_blocks_) {
+    for (Index j = 0; j < n_; ++j) start_[at(j + 1)] = (j + 1) * r_;
+    return;
+  }
   parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
     for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
       Set& s = set(j);
-      if (gram_blocks_) extend(j, worker);
+      extend(j, worker);
       s.position.clear();
-      const Index candidates = gram_blocks_ ? static_cast<Index>(s.atoms.size()) : r_;
-      for (Index a = 0; a < candidates; ++a) {
-        const Index k = gram_blocks_ ? s.atoms[at(a)] : a;
-        if (!support_only || beta_ == 0 || S(k, j) != T(0)) s.position.push_back(static_cast<std::int32_t>(a));
-      }
+      for (std::size_t a = 0; a < s.atoms.size(); ++a)
+        if (support_ == nullptr || S(s.atoms[a], j) != T(0)) s.position.push_back(static_cast<std::int32_t>(a));
     }
   });
   for (Index j = 0; j < n_; ++j) start_[at(j + 1)] = begin(j) + static_cast<Index>(set(j).position.size());
   atoms_.resize(at(unknowns()));
   for (Index j = 0; j < n_; ++j)
-    for (Index a = 0; a < count(j); ++a) {
-      const std::int32_t position = set(j).position[at(a)];
-      atoms_[at(begin(j) + a)] = gram_blocks_ ? set(j).atoms[at(position)] : position;
-    }
-  spread_.fill(0);
+    for (Index a = 0; a < count(j); ++a) atoms_[at(begin(j) + a)] = set(j).atoms[at(set(j).position[at(a)])];
+}
+
+template <class T, class U>
+Index CoupledSystem<T, U>::size_of_support(Index j) const {
+  if (gram_blocks_ || support_ == nullptr) return count(j);
+  const T* s = support_->col(j);
+  return r_ - std::count(s, s + r_, T(0));
+}
+
+/// x_k <- 0 outside P_j, where all r numbers are stored
+template <class T, class U>
+void CoupledSystem<T, U>::keep_support(Index j, U* x) const {
+  if (gram_blocks_ || support_ == nullptr) return;
+  const T* s = support_->col(j);
+  for (Index k = 0; k < r_; ++k) x[k] = s[k] != T(0) ? x[k] : U(0);
+}
+
+template <class T, class U>
+const std::int32_t* CoupledSystem<T, U>::atoms_in_use(Index j) {
+  if (gram_blocks_) return atoms_.data() + begin(j);
+  Set& s = set(j);
+  s.position.clear();
+  for (Index k = 0; k < r_; ++k)
+    if (support_ == nullptr || (*support_)(k, j) != T(0)) s.position.push_back(static_cast<std::int32_t>(k));
+  return s.position.data();
 }
 
 template <class T, class U>
 void CoupledSystem<T, U>::factorise(double damping) {
   damping_ = damping;
   double squares = 0;
-  for (Index j = 0; j < n_; ++j) squares += static_cast<double>(count(j) * count(j));
+  for (Index j = 0; j < n_; ++j) {
+    const auto p = static_cast<double>(size_of_support(j));
+    squares += p * p;
+  }
   // A factor of one's own costs as much as its p^2 numbers take to be read, at every iteration; two products with the
   // common basis cost 2 r^2 operations on numbers that stay in the cache, ten times less each.
   if (beta_ > 0 && 10 * squares > static_cast<double>(n_ * r_ * r_)) {
@@ -153,19 +180,20 @@ void CoupledSystem<T, U>::factorise(double damping) {
     auto& scratch = scratch_[static_cast<std::size_t>(worker)];
     for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
       const double shift = alpha_ * diagonal_[at(j)] + damping;
+      const std::int32_t* atoms = atoms_in_use(j);
+      Set& s = set(j);
+      const auto p = static_cast<Index>(s.position.size());
       if (preconditioner_ == Preconditioner::diagonal) {
-        factorise_diagonal(j, shift, scratch);
+        factorise_diagonal(j, atoms, shift, scratch);
         continue;
       }
-      Set& s = set(j);
-      const Index p = count(j);
       s.factor.resize(at(p * p));
       if (gram_blocks_) {
         for (Index b = 0; b < p; ++b)
           for (Index a = 0; a < p; ++a)
             s.factor[at(b * p + a)] = static_cast<double>(s.gram[at(s.position[at(b)] * s.made + s.position[at(a)])]);
       } else {
-        model_.extend_gram(j, atoms_.data() + begin(j), 0, p, {s.factor.data(), p, p}, scratch);
+        model_.extend_gram(j, atoms, 0, p, {s.factor.data(), p, p}, scratch);
       }
       factorise_block(j, shift);
     }
@@ -197,9 +225,10 @@ void CoupledSystem<T, U>::decompose() {
 template <class T, class U>
 void CoupledSystem<T, U>::precondition_together(Index block, int worker, U* y) {
   const Index first = block * kBlock, b = block_length(n_, block), kept = basis_.cols();
-  const auto in = in_[static_cast<std::size_t>(worker)].view().columns(0, b);
+  const auto in = gram_blocks_ ? in_[static_cast<std::size_t>(worker)].view().columns(0, b)
+                               : MatrixView<U>(y + begin(first), r_, b);
   const auto out = out_[static_cast<std::size_t>(worker)].view().block(0, 0, kept, b);
-  for (Index j = 0; j < b; ++j) {
+  for (Index j = 0; j < b && gram_blocks_; ++j) {
     std::fill_n(in.col(j), r_, U(0));
     const U* x = y + begin(first + j);
     for (Index a = 0; a < count(first + j); ++a) in(atom(first + j, a), j) = x[a];
@@ -215,14 +244,15 @@ void CoupledSystem<T, U>::precondition_together(Index block, int worker, U* y) {
   gemm<U>(Op::plain, Op::plain, 1, basis_, out, 1, in);
   for (Index j = 0; j < b; ++j) {
     U* x = y + begin(first + j);
-    for (Index a = 0; a < count(first + j); ++a) x[a] = in(atom(first + j, a), j);
+    for (Index a = 0; a < count(first + j) && gram_blocks_; ++a) x[a] = in(atom(first + j, a), j);
+    keep_support(first + j, x);
   }
 }
 
 template <class T, class U>
 void CoupledSystem<T, U>::factorise_block(Index j, double shift) {
   Set& s = set(j);
-  const Index p = count(j);
+  const auto p = static_cast<Index>(s.position.size());
   double top = 0;
   for (Index a = 0; a < p; ++a) top = std::max(top, s.factor[at(a * p + a)] + shift);
   if (!(top > 0)) top = 1;  // a sample of weight 0 without neighbours: the identity will do
@@ -239,14 +269,15 @@ void CoupledSystem<T, U>::factorise_block(Index j, double shift) {
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::factorise_diagonal(Index j, double shift, typename CodesModel<T>::Scratch& scratch) {
+void CoupledSystem<T, U>::factorise_diagonal(Index j, const std::int32_t* atoms, double shift,
+                                             typename CodesModel<T>::Scratch& scratch) {
   Set& s = set(j);
-  s.factor.resize(at(count(j)));
+  s.factor.resize(s.position.size());
   double top = 0;
-  for (Index a = 0; a < count(j); ++a) {
+  for (std::size_t a = 0; a < s.factor.size(); ++a) {
     double one = 0;
-    model_.extend_gram(j, &atoms_[at(begin(j) + a)], 0, 1, {&one, 1, 1}, scratch);
-    s.factor[at(a)] = one + shift;
+    model_.extend_gram(j, atoms + a, 0, 1, {&one, 1, 1}, scratch);
+    s.factor[a] = one + shift;
     top = std::max(top, one + shift);
   }
   for (auto& f : s.factor) f = top > 0 ? 1 / std::max(f, 1e-12 * top) : 1;
@@ -255,7 +286,7 @@ void CoupledSystem<T, U>::factorise_diagonal(Index j, double shift, typename Cod
 template <class T, class U>
 void CoupledSystem<T, U>::spread(Index j, const U* x) {
   U* column = spread_.col(j);
-  if (whole(j))
+  if (!gram_blocks_)
     std::copy_n(x, r_, column);
   else
     for (Index a = 0; a < count(j); ++a) column[atom(j, a)] = x[a];
@@ -313,10 +344,12 @@ void CoupledSystem<T, U>::apply(Index block, int worker, Form form, Vector<U>& y
   for (Index j = 0; j < b; ++j) {
     add_coupling(first + j, out.col(j));
     U* to = y.data() + begin(first + j);
-    if (whole(first + j))
+    if (!gram_blocks_) {
       std::copy_n(out.col(j), r_, to);
-    else
+      keep_support(first + j, to);
+    } else {
       for (Index a = 0; a < count(first + j); ++a) to[a] = out(atom(first + j, a), j);
+    }
   }
 }
 
@@ -326,17 +359,18 @@ void CoupledSystem<T, U>::precondition(Index block, int worker, Vector<U>& y) {
     precondition_together(block, worker, y.data());
     return;
   }
+  double* wide = wide_[static_cast<std::size_t>(worker)].data();
   for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
-    const auto& factor = sets_[at(j)].factor;
-    const Index p = count(j);
+    const Set& s = sets_[at(j)];
+    const auto p = static_cast<Index>(s.position.size());
     U* x = y.data() + begin(j);
-    double* wide = wide_[static_cast<std::size_t>(worker)].data();
-    std::copy_n(x, p, wide);
+    const auto place = [&](Index a) { return gram_blocks_ ? a : static_cast<Index>(s.position[at(a)]); };
+    for (Index a = 0; a < p; ++a) wide[a] = static_cast<double>(x[place(a)]);
     if (preconditioner_ == Preconditioner::blocks)
-      cholesky_solve({factor.data(), p, p}, {wide, p, 1});
+      cholesky_solve({s.factor.data(), p, p}, {wide, p, 1});
     else
-      for (Index a = 0; a < p; ++a) wide[a] *= factor[at(a)];
-    for (Index a = 0; a < p; ++a) x[a] = static_cast<U>(wide[a]);
+      for (Index a = 0; a < p; ++a) wide[a] *= s.factor[at(a)];
+    for (Index a = 0; a < p; ++a) x[place(a)] = static_cast<U>(wide[a]);
   }
 }
 

@@ -4,7 +4,8 @@
 namespace pacewise {
 
 /// The quadratic form (A + alpha L) on chosen coordinates P_j of every sample, for the solver of the coupled S-step.
-/// Unknowns are packed sample by sample; `spread` holds them as an r x n matrix so that L can mix samples.
+/// Unknowns are stored sample by sample: with Gram blocks those of P_j alone, otherwise all r of them, zero outside
+/// P_j. `spread` holds them as an r x n matrix so that L can mix samples.
 ///   without entry weights: A_j z_j is one r x r product for a block of samples;
 ///   with them: Gram blocks over each sample's working set W_j (support and violators, kept between rounds) where those
 ///   are small, products through the dictionary otherwise. Then there is also a form that only comes near, with the
@@ -18,7 +19,7 @@ class CoupledSystem {
 
   /// Lets violators into the working sets, at most as many as a set has (or 16), largest first.
   void grow(const Matrix<T>& S, const Matrix<double>& gradient);
-  /// P_j = everything that may move (working set, or all atoms), or the support of S alone.
+  /// P_j = everything that may move (working set, or all atoms), or the support of S alone; S stays as it is meanwhile.
   void choose(const Matrix<T>& S, bool support_only);
   /// The preconditioner, for each sample: Cholesky of A_PP + alpha L_jj + damping, or of its diagonal where blocks
   /// would not fit; in float, where the supports are large, one eigen-decomposition for all (see
@@ -28,7 +29,7 @@ class CoupledSystem {
   Index unknowns() const { return start_.back(); }
   Index begin(Index j) const { return start_[static_cast<std::size_t>(j)]; }
   Index count(Index j) const { return begin(j + 1) - begin(j); }
-  Index atom(Index j, Index a) const { return atoms_[static_cast<std::size_t>(begin(j) + a)]; }
+  Index atom(Index j, Index a) const { return gram_blocks_ ? atoms_[static_cast<std::size_t>(begin(j) + a)] : a; }
 
   /// spread(:, j) <- x_j. Call for all samples before apply().
   void spread(Index j, const U* x);
@@ -49,17 +50,18 @@ class CoupledSystem {
     std::vector<std::int32_t> atoms;     // W_j
     Vector<U> gram;                      // |W| x |W|
     Index made = 0;                      // size of `gram`
-    std::vector<std::int32_t> position;  // of P_j within W_j
+    std::vector<std::int32_t> position;  // of P_j within W_j, or among all atoms
     Vector<double> factor;
   };
   enum class Preconditioner : std::uint8_t { diagonal, blocks, together };
   Set& set(Index j) { return sets_[static_cast<std::size_t>(j)]; }
-  /// all atoms, in their order
-  bool whole(Index j) const { return !gram_blocks_ && count(j) == r_; }
+  Index size_of_support(Index j) const;
+  void keep_support(Index j, U* x) const;
+  const std::int32_t* atoms_in_use(Index j);
   void extend(Index j, int worker);
   void add_coupling(Index j, U* y) const;
   void factorise_block(Index j, double shift);
-  void factorise_diagonal(Index j, double shift, typename CodesModel<T>::Scratch& scratch);
+  void factorise_diagonal(Index j, const std::int32_t* atoms, double shift, typename CodesModel<T>::Scratch& scratch);
   void decompose();
   void precondition_together(Index block, int worker, U* y);
   void apply_gram(Index j, int worker, U* y);
@@ -76,6 +78,7 @@ class CoupledSystem {
   double damping_ = 0;
   std::vector<double> diagonal_, bounds_, omega_;
   std::vector<Set> sets_;
+  const Matrix<T>* support_ = nullptr;  // P_j is its support
   std::vector<Index> start_;
   std::vector<std::int32_t> atoms_;
   Matrix<U> spread_;
