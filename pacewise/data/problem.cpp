@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "pacewise/algebra/simd.hpp"
+
 namespace pacewise {
 namespace {
 
@@ -169,6 +171,24 @@ Index find_observed(const Problem<T>& p, Index j, std::vector<char>& here) {
   return found;
 }
 
+/// x -> x and 1, or 0 and 0 where it is NaN. Returns how many are not.
+template <class T>
+[[gnu::always_inline]] inline Index split_of(const T* __restrict x, Index m, T* __restrict value,
+                                             T* __restrict weight) {
+  Index found = 0;
+  for (Index i = 0; i < m; ++i) {
+    const bool here = x[i] == x[i];
+    value[i] = here ? x[i] : T(0);
+    weight[i] = here ? T(1) : T(0);
+    found += here ? 1 : 0;
+  }
+  return found;
+}
+PACEWISE_WIDE_VECTORS
+Index split_holes(const float* x, Index m, float* value, float* weight) { return split_of(x, m, value, weight); }
+PACEWISE_WIDE_VECTORS
+Index split_holes(const double* x, Index m, double* value, double* weight) { return split_of(x, m, value, weight); }
+
 /// values = X with 0 where the weight is 0; a NaN of positive weight makes the entry weights.
 template <class T>
 void move_holes(const Problem<T>& p, Data<T>& data) {
@@ -176,21 +196,31 @@ void move_holes(const Problem<T>& p, Data<T>& data) {
   data.weights = p.weights;
   data.values.resize(m, n);
   std::vector<char> here(at(m)), seen(at(m), char{0});
+  bool all_seen = false;
   Index empty_samples = 0, first_sample = -1;
   for (Index j = 0; j < n; ++j) {
-    const Index found = find_observed(p, j, here);
-    data.missing += m - found;
     const T* x = p.values.col(j);
     T* out = data.values.col(j);
-    for (Index i = 0; i < m; ++i) {
-      out[i] = here[at(i)] != 0 ? x[i] : T(0);
-      seen[at(i)] = std::max(seen[at(i)], here[at(i)]);
-    }
-    if (found < m && !all_finite(x, m)) {
-      for (Index i = 0; i < m && data.weights.entry.empty(); ++i)
+    const bool whole = all_finite(x, m);
+    Index found = m;
+    if (parts(p.weights) > 0) {
+      found = find_observed(p, j, here);
+      for (Index i = 0; i < m; ++i) out[i] = here[at(i)] != 0 ? x[i] : T(0);
+      for (Index i = 0; i < m && !whole && data.weights.entry.empty(); ++i)
         if (std::isnan(x[i]) && p.weights(i, j) > 0) data.weights.entry = Matrix<T>(m, n, T(1));
-      if (!data.weights.entry.empty())
+      if (!whole && !data.weights.entry.empty())
         for (Index i = 0; i < m; ++i) data.weights.entry(i, j) = x[i] == x[i] ? data.weights.entry(i, j) : T(0);
+    } else if (whole) {
+      std::copy_n(x, m, out);
+    } else {
+      if (data.weights.entry.empty()) data.weights.entry = Matrix<T>(m, n, T(1));
+      found = split_holes(x, m, out, data.weights.entry.col(j));
+    }
+    data.missing += m - found;
+    all_seen = all_seen || found == m;
+    if (!all_seen) {
+      for (Index i = 0; i < m; ++i) seen[at(i)] = seen[at(i)] != 0 || observed(p, i, j) ? 1 : 0;
+      all_seen = std::find(seen.begin(), seen.end(), char{0}) == seen.end();
     }
     if (found > 0) continue;
     ++empty_samples;
@@ -200,7 +230,7 @@ void move_holes(const Problem<T>& p, Data<T>& data) {
   if (empty_samples > 0)
     data.notes.push_back(
         count_note(empty_samples, "sample", first_sample, "has no observed entry", "have no observed entry"));
-  const Index empty_features = static_cast<Index>(std::count(seen.begin(), seen.end(), char{0}));
+  const Index empty_features = all_seen ? 0 : static_cast<Index>(std::count(seen.begin(), seen.end(), char{0}));
   const Index first_feature = static_cast<Index>(std::find(seen.begin(), seen.end(), char{0}) - seen.begin());
   if (empty_features > 0)
     data.notes.push_back(

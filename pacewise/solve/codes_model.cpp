@@ -54,6 +54,7 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   back.resize(model.atoms(), block);
   weighted.resize(model.features(), model.atoms());
   root.resize(static_cast<std::size_t>(model.features()));
+  used.reserve(static_cast<std::size_t>(model.atoms()));
   if (model.narrow_.empty()) return;
   narrow.resize(model.features(), model.atoms());
   narrow_root.resize(static_cast<std::size_t>(model.features()));
@@ -152,21 +153,25 @@ void multiply_sparse(MatrixView<const double> A, double scale, const double* z, 
 
 namespace {
 
-// y -= sum_i lacks_i b_i (b_i'z) over some rows b_i of the dictionary, here columns
+// y -= sum_i lacks_i b_i (b_i'z) over some rows b_i of the dictionary, here columns; `used`: where z is not zero
 PACEWISE_WIDE_VECTORS
 void subtract_rows(MatrixView<const double> rows_of_B, Index r, std::span<const std::int32_t> rows, const double* lacks,
-                   const double* z, double* y) {
+                   const double* z, std::span<const std::int32_t> used, double* y) {
   constexpr Index lanes = 8;
   for (std::size_t e = 0; e < rows.size(); ++e) {
     const double* b = rows_of_B.col(rows[e]);
     double sum[lanes] = {}, dot = 0;
-    Index k = 0;
-    for (; k + lanes <= r; k += lanes)
-      for (Index t = 0; t < lanes; ++t) sum[t] += b[k + t] * z[k + t];
-    for (; k < r; ++k) dot += b[k] * z[k];
-    for (Index t = 0; t < lanes; ++t) dot += sum[t];
+    if (used.size() <= 2 * lanes) {
+      for (const std::int32_t k : used) dot += b[k] * z[k];
+    } else {
+      Index k = 0;
+      for (; k + lanes <= r; k += lanes)
+        for (Index t = 0; t < lanes; ++t) sum[t] += b[k + t] * z[k + t];
+      for (; k < r; ++k) dot += b[k] * z[k];
+      for (Index t = 0; t < lanes; ++t) dot += sum[t];
+    }
     const double by = lacks[e] * dot;
-    for (k = 0; k < r; ++k) y[k] -= by * b[k];
+    for (Index k = 0; k < r; ++k) y[k] -= by * b[k];
   }
 }
 
@@ -223,6 +228,13 @@ void product_of(const float* x, const float* y, Index m, float* out) {
   for (Index i = 0; i < m; ++i) out[i] = x[i] * y[i];
 }
 
+std::span<const std::int32_t> nonzero_of(const double* z, Index r, std::vector<std::int32_t>& places) {
+  places.clear();
+  for (Index k = 0; k < r; ++k)
+    if (z[k] != 0) places.push_back(static_cast<std::int32_t>(k));
+  return places;
+}
+
 bool few_nonzero(MatrixView<const double> Z) {
   Index nonzero = 0;
   for (Index j = 0; j < Z.cols; ++j)
@@ -254,7 +266,8 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
       if (largest > 1e4 * scale_)  // what is left after the subtraction would be rounding
         through_dictionary(samples, j, 1, Y, scratch);
       else
-        subtract_rows(rows_of_B_, r, mask_.rows(sample), mask_.lacks(sample), wide.col(j), y);
+        subtract_rows(rows_of_B_, r, mask_.rows(sample), mask_.lacks(sample), wide.col(j),
+                      nonzero_of(wide.col(j), r, scratch.used), y);
     }
   } else {
     through_dictionary(samples, 0, b, Y, scratch);

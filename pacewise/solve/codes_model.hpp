@@ -27,13 +27,14 @@ class CodesModel {
  public:
   struct Scratch {
     Scratch(const CodesModel& model, Index block);
-    Matrix<T> image;          // B S, m x b
-    Matrix<T> back;           // B' (w v B S), r x b
-    Matrix<T> codes;          // the codes or directions at hand, r x b
-    Matrix<double> wide;      // the same in double
-    Matrix<double> weighted;  // atoms times (roots of) a sample's weights, m x r
-    Vector<double> root;      // sqrt(w v)
-    Matrix<float> narrow;     // the same two in float, and a Gram matrix, r x r
+    Matrix<T> image;                 // B S, m x b
+    Matrix<T> back;                  // B' (w v B S), r x b
+    Matrix<T> codes;                 // the codes or directions at hand, r x b
+    Matrix<double> wide;             // the same in double
+    Matrix<double> weighted;         // atoms times (roots of) a sample's weights, m x r
+    Vector<double> root;             // sqrt(w v)
+    std::vector<std::int32_t> used;  // atoms of the codes at hand
+    Matrix<float> narrow;            // the same two in float, and a Gram matrix, r x r
     Vector<float> narrow_root;
     Matrix<float> narrow_gram;
   };

@@ -75,16 +75,24 @@ Mask::Mask(const Weights<T>& weights, Index m, Index n, const Control& control)
   rows_.resize(begin_.back());
   lacks_.resize(begin_.back());
   if (!any_few_) return;
+  // without branches, which masks would mispredict; every number has room until the next one takes its place
+  std::vector<std::vector<std::int32_t>> rows(column.size(),
+                                              std::vector<std::int32_t>(static_cast<std::size_t>(m) + 1));
+  std::vector<Vector<double>> lacks(column.size(), Vector<double>(static_cast<std::size_t>(m) + 1));
   parallel_blocks(block_count(n), control, [&](Index block, int worker) {
+    std::int32_t* row = rows[static_cast<std::size_t>(worker)].data();
+    double* lack = lacks[static_cast<std::size_t>(worker)].data();
     for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
       if (!few(j)) continue;
-      const double* w = weights_of(j, worker);
-      std::size_t at = from(j);
-      for (Index i = 0; i < m && at < from(j + 1); ++i)
-        if (w[i] < top(j)) {
-          rows_[at] = static_cast<std::int32_t>(i);
-          lacks_[at++] = top(j) - w[i];
-        }
+      const double *w = weights_of(j, worker), top = this->top(j);
+      Index found = 0;
+      for (Index i = 0; i < m; ++i) {
+        row[found] = static_cast<std::int32_t>(i);
+        lack[found] = top - w[i];
+        found += w[i] < top ? 1 : 0;
+      }
+      std::copy_n(row, found, rows_.data() + from(j));
+      std::copy_n(lack, found, lacks_.data() + from(j));
     }
   });
 }
