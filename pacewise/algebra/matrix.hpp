@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "pacewise/algebra/error.hpp"
-#include "pacewise/algebra/memory.hpp"
 
 namespace pacewise {
 
@@ -17,14 +16,15 @@ using Index = std::int64_t;
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
+  static constexpr std::align_val_t alignment{64};
   AlignedAllocator() = default;
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) noexcept {}
   T* allocate(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-    return static_cast<T*>(allocate_numbers(n * sizeof(T)));
+    return static_cast<T*>(::operator new(n * sizeof(T), alignment));
   }
-  void deallocate(T* p, std::size_t n) noexcept { free_numbers(p, n * sizeof(T)); }
+  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, alignment); }
   bool operator==(const AlignedAllocator&) const noexcept { return true; }
 };
 

@@ -162,6 +162,24 @@ void Reading::for_blocks(Index blocks, double from, double to, const std::functi
   if (first_failure.load() < blocks) std::rethrow_exception(failure[static_cast<std::size_t>(first_failure.load())]);
 }
 
+namespace {
+
+/// All of it will be written: large pages spare most of the page faults, which take as long as parsing the numbers.
+void prefer_large_pages(void* start, std::size_t size) {
+#if defined(MADV_HUGEPAGE)
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  if (size < std::size_t{1} << 22U) return;
+  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(start) % page) % page;  // to the first whole page
+  // advice: a refusal changes nothing
+  ::madvise(static_cast<char*>(start) + before, (size - before) / page * page, MADV_HUGEPAGE);
+#else
+  static_cast<void>(start);
+  static_cast<void>(size);
+#endif
+}
+
+}  // namespace
+
 template <class T>
 Dense<T> allocate_dense(Index rows, Index cols, const Reading& reading) {
   const double bytes = static_cast<double>(rows) * static_cast<double>(cols) * sizeof(T);
@@ -173,6 +191,7 @@ Dense<T> allocate_dense(Index rows, Index cols, const Reading& reading) {
   const std::size_t count = checked_size(rows, cols);
   AlignedAllocator<T> allocator;
   T* numbers = allocator.allocate(count);
+  prefer_large_pages(numbers, count * sizeof(T));
   Dense<T> out;
   out.owner = std::shared_ptr<const void>(numbers, [count](const void* p) {
     AlignedAllocator<T>().deallocate(static_cast<T*>(const_cast<void*>(p)), count);
