@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "pacewise/algebra/random.hpp"
 
 namespace {
 
@@ -234,6 +237,35 @@ TEST(Schedule, LossQuantileSharesOfDistinctLosses) {
   Vector<double> copy = losses;
   EXPECT_GT(loss_quantile(copy, 1), 10) << "share 1 lets the largest in";
   EXPECT_LT(loss_quantile(copy, 1), 10.001);
+}
+
+template <class T>
+void expect_ranks_of_sorted_losses() {
+  Random random(3);
+  for (const double decades : {0.0, 1.0, 30.0}) {  // all of one class, and of very many
+    Vector<T> losses(2000);
+    std::vector<char> observed(losses.size());
+    Vector<T> sorted;
+    for (std::size_t u = 0; u < losses.size(); ++u) {
+      losses[u] = static_cast<T>(std::pow(10.0, -decades * random.uniform()) * (1 + 1e-3 * random.uniform()));
+      observed[u] = random.uniform() < 0.7 ? 1 : 0;
+      if (observed[u] != 0) sorted.push_back(losses[u]);
+    }
+    double mean = 0;
+    for (const T l : sorted) mean += static_cast<double>(l) / static_cast<double>(sorted.size());
+    const auto tiny = [&](T l) { return static_cast<double>(l) <= 1e-12 * mean; };
+    sorted.erase(std::remove_if(sorted.begin(), sorted.end(), tiny), sorted.end());
+    std::sort(sorted.begin(), sorted.end());
+    for (const double share : {0.01, 0.3, 0.5, 0.77, 0.999}) {
+      const auto rank = static_cast<std::size_t>(share * static_cast<double>(sorted.size()));
+      EXPECT_EQ(loss_quantile(losses, share, observed), static_cast<double>(sorted[rank])) << decades << ", " << share;
+    }
+  }
+}
+
+TEST(LossQuantile, IsTheLossOfThatRankAmongThoseObserved) {
+  expect_ranks_of_sorted_losses<float>();
+  expect_ranks_of_sorted_losses<double>();
 }
 
 TEST(Schedule, LossQuantileIgnoresZeros) {

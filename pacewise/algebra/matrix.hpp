@@ -4,6 +4,7 @@
 #include <limits>
 #include <new>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "pacewise/algebra/error.hpp"
@@ -83,6 +84,18 @@ class Matrix {
     cols_ = cols;
   }
   bool operator==(const Matrix&) const = default;
+  /// column after column
+  const Vector<T>& numbers() const { return data_; }
+  void take(Vector<T> numbers, Index rows, Index cols) {
+    if (numbers.size() != checked_size(rows, cols)) throw Error("matrix: as many numbers as rows x columns needed");
+    data_ = std::move(numbers);
+    rows_ = rows;
+    cols_ = cols;
+  }
+  Vector<T> release() {
+    rows_ = cols_ = 0;
+    return std::move(data_);
+  }
 
   MatrixView<T> view() { return {data(), rows_, cols_}; }
   MatrixView<const T> view() const { return {data(), rows_, cols_}; }

@@ -125,8 +125,8 @@ Model<T> model_of(const Result<T>& result) {
   if (model.level == Level::element && !std::isinf(model.lambda)) {
     model.entry_lambda = model.lambda;
   } else {  // no pace on entries: the loss that 95% of the training entries stay below
-    Vector<T> losses = unit_losses<T>(result.data.values, result.data.weights, result.state.dictionary,
-                                      result.state.codes, Level::element, {});
+    const Vector<T> losses = unit_losses<T>(result.data.values, result.data.weights, result.state.dictionary,
+                                            result.state.codes, Level::element, {});
     model.entry_lambda = loss_quantile(losses, 0.95);
   }
   return model;

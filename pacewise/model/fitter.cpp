@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/solve/consistency.hpp"
@@ -82,10 +83,9 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
   build_graph_of_data(inputs);
   if (resume != nullptr) {
     check_resumed(*resume);
-    state_ = *resume;
+    take_state(*resume);
     began_ -=
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(state_.seconds));
-    if (!state_.weights.empty()) combine(data_.weights, state_.weights, level_, m_, n_, effective_);
     state_.schedule = reopen(state_.schedule, state_.iteration, options_.schedule);
     if (state_.schedule.stalled) termination_ = Termination::converged;
   } else {
@@ -93,8 +93,26 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
   }
   terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
   refresh_losses();
-  before_ = state_;
+  remember();
   interrupted();
+}
+
+/// state_ and the w v that goes with it
+template <class T>
+void Fitter<T>::take_state(State<T> state) {
+  state_ = std::move(state);
+  effective_ = data_.weights;
+  if (state_.weights.empty()) return;
+  if (one_copy())
+    effective_.entry.take(std::exchange(state_.weights, {}), m_, n_);
+  else
+    combine(data_.weights, state_.weights, level_, m_, n_, effective_);
+}
+
+template <class T>
+void Fitter<T>::remember() {
+  before_ = state_;
+  if (one_copy()) before_.weights = effective_.entry.numbers();
 }
 
 template <class T>
@@ -197,25 +215,21 @@ double Fitter<T>::elapsed() const {
 
 template <class T>
 void Fitter<T>::refresh_losses() {
-  losses_ = unit_losses<T>(data_.values, data_.weights, state_.dictionary, state_.codes, level_, control_);
+  unit_losses<T>(data_.values, data_.weights, state_.dictionary, state_.codes, level_, control_, losses_);
 }
 
 template <class T>
 LossSummary Fitter<T>::summarize_losses() const {
   LossSummary out;
   if (level_ == Level::none) return out;
-  Vector<T> in_play;
-  in_play.reserve(losses_.size());
   for (std::size_t u = 0; u < losses_.size(); ++u)
-    if (observed_.empty() || observed_[u] != 0) in_play.push_back(losses_[u]);
-  if (in_play.empty()) return out;
-  out.largest = static_cast<double>(*std::max_element(in_play.begin(), in_play.end()));
+    if (observed_.empty() || observed_[u] != 0) out.largest = std::max(out.largest, static_cast<double>(losses_[u]));
   const ScheduleOptions& s = options_.schedule;
   const Phase phase = state_.schedule.phase;
   if (phase == Phase::plain || phase == Phase::warm)
-    out.lambda_select = loss_quantile(in_play, s.pace == Pace::quantile ? quantile_share(s, 0) : s.select);
+    out.lambda_select = loss_quantile(losses_, s.pace == Pace::quantile ? quantile_share(s, 0) : s.select, observed_);
   if (phase == Phase::paced && s.pace == Pace::quantile)
-    out.lambda_target = loss_quantile(in_play, quantile_share(s, state_.schedule.in_phase));
+    out.lambda_target = loss_quantile(losses_, quantile_share(s, state_.schedule.in_phase), observed_);
   return out;
 }
 
@@ -223,7 +237,7 @@ template <class T>
 Objective Fitter<T>::objective_now() const {
   Objective o = terms_;
   const PaceSummary pace =
-      summarize(losses_, state_.weights, observed_, options_.regularizer, state_.schedule.lambda, control_);
+      summarize(losses_, pace_weights(), observed_, options_.regularizer, state_.schedule.lambda, control_);
   o.fit = pace.fit;
   o.pace = pace.value;
   return o;
@@ -260,7 +274,7 @@ void Fitter<T>::fail(Termination why, std::string detail) {
   over_ = true;
   termination_ = why;
   detail_ = std::move(detail);
-  state_ = before_;
+  take_state(std::move(before_));
 }
 
 /// Each step minimises its part of J at fixed lambda: J may not rise.
@@ -284,10 +298,16 @@ void Fitter<T>::check_descent(const char* step) {
 template <class T>
 void Fitter<T>::update_weights() {
   if (over_ || level_ == Level::none) return;
-  if (!paced() && state_.weights.empty()) return;
+  if (!paced() && pace_weights().empty()) return;
   if (paced()) {
-    solve_weights(losses_, options_.regularizer, state_.schedule.lambda, state_.weights, control_);
-    combine(data_.weights, state_.weights, level_, m_, n_, effective_);
+    Vector<T> v = one_copy() ? effective_.entry.release() : std::move(state_.weights);
+    solve_weights(losses_, options_.regularizer, state_.schedule.lambda, v, control_);
+    if (one_copy()) {
+      effective_.entry.take(std::move(v), m_, n_);
+    } else {
+      state_.weights = std::move(v);
+      combine(data_.weights, state_.weights, level_, m_, n_, effective_);
+    }
   } else {  // polishing: back to the user's weights alone
     state_.weights.clear();
     effective_ = data_.weights;
@@ -336,9 +356,9 @@ void Fitter<T>::revive_atoms() {
       for (Index l = 0; l < r; ++l)
         if (l != k) model += state_.dictionary(i, l) * state_.codes(l, j);
       T trust = data_.weights(i, j) > T(0) ? T(1) : T(0);
-      if (!state_.weights.empty() && level_ == Level::element)
-        trust *= state_.weights[static_cast<std::size_t>(j * m_ + i)];
-      if (!state_.weights.empty() && level_ == Level::feature) trust *= state_.weights[static_cast<std::size_t>(i)];
+      if (!pace_weights().empty() && level_ == Level::element)
+        trust *= pace_weights()[static_cast<std::size_t>(j * m_ + i)];
+      if (!pace_weights().empty() && level_ == Level::feature) trust *= pace_weights()[static_cast<std::size_t>(i)];
       atom[i] = trust * data_.values(i, j) + (1 - trust) * model;
     }
     if (!normalise(atom, m_)) std::fill_n(atom, m_, T(0));
@@ -382,7 +402,7 @@ template <class T>
 bool Fitter<T>::end_iteration(const Callback<T>& callback) {
   if (over_) return false;
   const PaceSummary pace =
-      summarize(losses_, state_.weights, observed_, options_.regularizer, state_.schedule.lambda, control_);
+      summarize(losses_, pace_weights(), observed_, options_.regularizer, state_.schedule.lambda, control_);
   record_.objective = objective_now();
   record_.selected = pace.selected;
   record_.mean_weight = pace.mean_weight;
@@ -397,10 +417,10 @@ bool Fitter<T>::end_iteration(const Callback<T>& callback) {
   const double fall = magnitude > 0 ? (record_.objective_before - record_.objective.total()) / magnitude : 0;
   state_.step_tol = std::clamp(0.01 * fall, std::min(options_.step_tol, 1e-4), 1e-4);
   state_.history.push_back(record_);
-  before_ = state_;
+  remember();
   if (state_.schedule.finished)
     termination_ = state_.schedule.stalled ? Termination::converged : Termination::iteration_limit;
-  if (callback && !callback(record_, state_)) {
+  if (callback && !callback(record_, before_)) {
     fail(Termination::cancelled, "the callback asked to stop");
     return false;
   }
@@ -413,8 +433,7 @@ Result<T> Fitter<T>::result() {
   control_.cancel = nullptr;
   control_.deadline.reset();
   Result<T> out;
-  effective_ = data_.weights;
-  if (!state_.weights.empty()) combine(data_.weights, state_.weights, level_, m_, n_, effective_);
+  before_ = State<T>();
   terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
   refresh_losses();
   out.objective = objective_now();
@@ -424,6 +443,8 @@ Result<T> Fitter<T>::result() {
   if (coupling().consistent())
     out.certificate.consistency =
         consistency_certificate<T>(graph_.incidence, state_.codes, options_.eta, state_.consistency, control_);
+  if (one_copy()) state_.weights = effective_.entry.release();
+  effective_ = Weights<T>();
   out.lambda = state_.pace_lambda;
   if (level_ != Level::none) {
     solve_weights(losses_, options_.regularizer, out.lambda, out.weights, control_);

@@ -35,6 +35,11 @@ class Fitter {
     return state_.schedule.phase != Phase::plain && !(graph_.laplacian.empty() && graph_.incidence.empty());
   }
   bool paced() const { return !std::isinf(state_.schedule.lambda); }
+  /// Where entries are paced and the user gave them no weights, w v is v: it is kept once, in effective_.
+  bool one_copy() const { return level_ == Level::element && data_.weights.entry.empty(); }
+  const Vector<T>& pace_weights() const { return one_copy() ? effective_.entry.numbers() : state_.weights; }
+  void take_state(State<T> state);
+  void remember();
   void refresh_losses();
   Objective objective_now() const;
   void check_descent(const char* step);

@@ -1,6 +1,7 @@
 #include "pacewise/pace/schedule.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace pacewise {
@@ -99,28 +100,66 @@ ScheduleState reopen(const ScheduleState& state, int iteration, const ScheduleOp
   return next;
 }
 
+namespace {
+
+/// The leading bits of a positive number: 2^15 classes in its order
+std::size_t class_of(float x) { return std::bit_cast<std::uint32_t>(x) >> 16U; }
+std::size_t class_of(double x) { return static_cast<std::size_t>(std::bit_cast<std::uint64_t>(x) >> 48U); }
+constexpr std::size_t kClasses = std::size_t{1} << 15U;
+
+}  // namespace
+
 template <class T>
-double loss_quantile(Vector<T>& losses, double share) {
+double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed) {
+  const auto over = [&](const auto& body) {
+    for (std::size_t u = 0; u < losses.size(); ++u)
+      if (observed.empty() || observed[u] != 0) body(losses[u]);
+  };
   double mean = 0;
-  for (const T l : losses) mean += static_cast<double>(l);
-  if (losses.empty() || !(mean > 0)) return 0;
-  mean /= static_cast<double>(losses.size());
-  const auto first =
-      std::partition(losses.begin(), losses.end(), [&](T l) { return !(static_cast<double>(l) > 1e-12 * mean); });
-  const auto count = losses.end() - first;
+  std::ptrdiff_t units = 0;
+  over([&](T l) {
+    mean += static_cast<double>(l);
+    ++units;
+  });
+  if (units == 0 || !(mean > 0)) return 0;
+  const double rounding = 1e-12 * mean / static_cast<double>(units);
+  const auto counts = [rounding](T l) { return static_cast<double>(l) > rounding; };
+  // The loss of a rank without sorting, or copying, all of them: its class first, then the losses of that class.
+  std::vector<std::ptrdiff_t> members(kClasses, 0);
+  T smallest = std::numeric_limits<T>::infinity(), largest = 0;
+  std::ptrdiff_t count = 0;
+  over([&](T l) {
+    if (!counts(l)) return;
+    ++members[class_of(l)];
+    ++count;
+    smallest = std::min(smallest, l);
+    largest = std::max(largest, l);
+  });
   const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(count));
-  if (rank < count) std::nth_element(first, first + rank, losses.end());
-  const T value = rank < count ? first[rank] : *std::max_element(first, losses.end());
-  if (*std::min_element(first, losses.end()) < value)  // a share of 1: just above the largest
+  T value = largest;
+  if (rank < count) {
+    std::size_t at = 0;
+    std::ptrdiff_t below = 0;
+    while (below + members[at] <= rank) below += members[at++];
+    Vector<T> alike;
+    alike.reserve(static_cast<std::size_t>(members[at]));
+    over([&](T l) {
+      if (counts(l) && class_of(l) == at) alike.push_back(l);
+    });
+    std::nth_element(alike.begin(), alike.begin() + (rank - below), alike.end());
+    value = alike[static_cast<std::size_t>(rank - below)];
+  }
+  if (smallest < value)  // a share of 1: just above the largest
     return static_cast<double>(value) * (rank < count ? 1 : 1 + 1e-6);
   // Nobody is strictly below: equal losses (duplicates). The next larger one, or room enough to weigh them by half.
   T larger = std::numeric_limits<T>::infinity();
-  for (auto it = first; it != losses.end(); ++it)
-    if (*it > value) larger = std::min(larger, *it);
+  over([&](T l) {
+    if (l > value) larger = std::min(larger, l);
+  });
   return std::isinf(larger) ? 2 * static_cast<double>(value) : static_cast<double>(larger);
 }
 
-template double loss_quantile<float>(Vector<float>&, double);
-template double loss_quantile<double>(Vector<double>&, double);
+template double loss_quantile<float>(const Vector<float>&, double, const std::vector<char>&);
+template double loss_quantile<double>(const Vector<double>&, double, const std::vector<char>&);
 
 }  // namespace pacewise

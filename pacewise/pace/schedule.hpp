@@ -61,8 +61,8 @@ ScheduleState reopen(const ScheduleState& state, int iteration, const ScheduleOp
 /// The value below which `share` of the non-zero losses lie: with N of them, floor(share N) are strictly smaller when
 /// they are distinct; where equal losses leave nobody below it, the next larger loss, or twice the value. A loss counts
 /// as zero below 1e-12 of the mean: entries that reconstruct exactly (a dark background) would otherwise make the
-/// median 0 and select nothing. `losses` is reordered.
+/// median 0 and select nothing. Where `observed` is not empty, the losses marked in it alone.
 template <class T>
-double loss_quantile(Vector<T>& losses, double share);
+double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed = {});
 
 }  // namespace pacewise

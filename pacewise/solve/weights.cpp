@@ -26,9 +26,17 @@ double sum_of(const T* x, Index n) {
 template <class T>
 Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
                       Level level, const Control& control) {
+  Vector<T> losses;
+  unit_losses<T>(X, weights, B, S, level, control, losses);
+  return losses;
+}
+
+template <class T>
+void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
+                 Level level, const Control& control, Vector<T>& losses) {
   const Index m = X.rows, n = X.cols, blocks = block_count(n);
   if (level == Level::none) level = Level::sample;
-  Vector<T> losses(static_cast<std::size_t>(unit_count(level, m, n)), T(0));
+  losses.resize(static_cast<std::size_t>(unit_count(level, m, n)));
   Matrix<double> rows(level == Level::feature ? m : 0, level == Level::feature ? blocks : 0);
   for_each_residual<T>(X, B, S, control, [&](Index first, MatrixView<T> R, int) {
     for (Index j = 0; j < R.cols; ++j) {
@@ -49,7 +57,6 @@ Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixVi
       for (Index block = 0; block < blocks; ++block) sum += rows(i, block);
       losses[static_cast<std::size_t>(i)] = static_cast<T>(sum);
     }
-  return losses;
 }
 
 template <class T>
@@ -158,6 +165,8 @@ void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, I
 #define PACEWISE_INSTANTIATE(T)                                                                                       \
   template Vector<T> unit_losses<T>(MatrixView<const T>, const Weights<T>&, MatrixView<const T>, MatrixView<const T>, \
                                     Level, const Control&);                                                           \
+  template void unit_losses<T>(MatrixView<const T>, const Weights<T>&, MatrixView<const T>, MatrixView<const T>,      \
+                               Level, const Control&, Vector<T>&);                                                    \
   template std::vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level);                               \
   template void solve_weights<T>(const Vector<T>&, const Regularizer&, double, Vector<T>&, const Control&);           \
   template PaceSummary summarize<T>(const Vector<T>&, const Vector<T>&, const std::vector<char>&, const Regularizer&, \

@@ -27,6 +27,11 @@ template <class T>
 Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
                       Level level, const Control& control);
 
+/// The same into numbers that are there already
+template <class T>
+void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
+                 Level level, const Control& control, Vector<T>& losses);
+
 /// 1 where a unit has an entry of positive weight. Empty when all have.
 template <class T>
 std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level);
