@@ -31,7 +31,6 @@ double largest(const U* lane) {
   return static_cast<double>(*std::max_element(lane, lane + kLanes));
 }
 
-template <class U>
 struct ProximalSums {
   double uphill = 0, changed = 0, move = 0;
 };
@@ -44,7 +43,7 @@ struct ProximalScale {
 template <class U>
 [[gnu::always_inline]] inline void step_of(Index count, const ProximalScale<U> by, const U* __restrict pull,
                                            const U* __restrict image, U* __restrict now, U* __restrict ahead,
-                                           ProximalSums<U>& sums) {
+                                           ProximalSums& sums) {
   U uphill[kLanes] = {}, changed[kLanes] = {}, move[kLanes] = {};
   in_lanes(count, [&](Index i, int lane) {
     const U y = ahead[i], old = now[i];
@@ -93,7 +92,7 @@ template <class U>
 #define PACEWISE_COMPILE(U)                                                                                    \
   PACEWISE_WIDE_VECTORS                                                                                        \
   void proximal_step(Index count, const ProximalScale<U>& by, const U* pull, const U* image, U* now, U* ahead, \
-                     ProximalSums<U>& sums) {                                                                  \
+                     ProximalSums& sums) {                                                                     \
     step_of<U>(count, by, pull, image, now, ahead, sums);                                                      \
   }                                                                                                            \
   PACEWISE_WIDE_VECTORS                                                                                        \
@@ -261,7 +260,7 @@ class Coupled {
 
   /// One proximal step and the extrapolation for the samples of a block; returns <y - s_new, s_new - s_old>.
   double proximal_block(Index block, double push) {
-    ProximalSums<U> sums;
+    ProximalSums sums;
     for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
       const double c = system_.bound(j);
       const auto begin = at(system_.begin(j));
