@@ -89,21 +89,34 @@ template <class U>
   return total(sum);
 }
 
-#define PACEWISE_COMPILE(U)                                                                                    \
-  PACEWISE_WIDE_VECTORS                                                                                        \
-  void proximal_step(Index count, const ProximalScale<U>& by, const U* pull, const U* image, U* now, U* ahead, \
-                     ProximalSums& sums) {                                                                     \
-    step_of<U>(count, by, pull, image, now, ahead, sums);                                                      \
-  }                                                                                                            \
-  PACEWISE_WIDE_VECTORS                                                                                        \
-  double advance(Index count, U t, const U* direction, const U* image, U* step, U* residual, U* ahead) {       \
-    return advance_of<U>(count, t, direction, image, step, residual, ahead);                                   \
-  }                                                                                                            \
-  PACEWISE_WIDE_VECTORS                                                                                        \
-  double damped_product(Index count, U damping, const U* x, U* y) { return damped_product_of<U>(count, damping, x, y); }
-PACEWISE_COMPILE(float)
-PACEWISE_COMPILE(double)
-#undef PACEWISE_COMPILE
+PACEWISE_WIDE_VECTORS
+void proximal_step(Index count, const ProximalScale<float>& by, const float* pull, const float* image, float* now,
+                   float* ahead, ProximalSums& sums) {
+  step_of<float>(count, by, pull, image, now, ahead, sums);
+}
+PACEWISE_WIDE_VECTORS
+double advance(Index count, float t, const float* direction, const float* image, float* step, float* residual,
+               float* ahead) {
+  return advance_of<float>(count, t, direction, image, step, residual, ahead);
+}
+PACEWISE_WIDE_VECTORS
+double damped_product(Index count, float damping, const float* x, float* y) {
+  return damped_product_of<float>(count, damping, x, y);
+}
+PACEWISE_WIDE_VECTORS
+void proximal_step(Index count, const ProximalScale<double>& by, const double* pull, const double* image, double* now,
+                   double* ahead, ProximalSums& sums) {
+  step_of<double>(count, by, pull, image, now, ahead, sums);
+}
+PACEWISE_WIDE_VECTORS
+double advance(Index count, double t, const double* direction, const double* image, double* step, double* residual,
+               double* ahead) {
+  return advance_of<double>(count, t, direction, image, step, residual, ahead);
+}
+PACEWISE_WIDE_VECTORS
+double damped_product(Index count, double damping, const double* x, double* y) {
+  return damped_product_of<double>(count, damping, x, y);
+}
 
 /// alpha > 0 couples the samples. A round:
 ///   1. gradient g of all smooth terms at S, certificate;
