@@ -8,3 +8,10 @@
 #else
 #define PACEWISE_WIDE_VECTORS
 #endif
+
+/// The same for a template, which only GCC can.
+#if defined(__clang__)
+#define PACEWISE_WIDE_TEMPLATE
+#else
+#define PACEWISE_WIDE_TEMPLATE PACEWISE_WIDE_VECTORS
+#endif

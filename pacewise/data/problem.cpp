@@ -173,8 +173,7 @@ Index find_observed(const Problem<T>& p, Index j, std::vector<char>& here) {
 
 /// x -> x and 1, or 0 and 0 where it is NaN. Returns how many are not.
 template <class T>
-[[gnu::always_inline]] inline Index split_of(const T* __restrict x, Index m, T* __restrict value,
-                                             T* __restrict weight) {
+PACEWISE_WIDE_TEMPLATE Index split_holes(const T* __restrict x, Index m, T* __restrict value, T* __restrict weight) {
   Index found = 0;
   for (Index i = 0; i < m; ++i) {
     const bool here = x[i] == x[i];
@@ -184,10 +183,6 @@ template <class T>
   }
   return found;
 }
-PACEWISE_WIDE_VECTORS
-Index split_holes(const float* x, Index m, float* value, float* weight) { return split_of(x, m, value, weight); }
-PACEWISE_WIDE_VECTORS
-Index split_holes(const double* x, Index m, double* value, double* weight) { return split_of(x, m, value, weight); }
 
 /// values = X with 0 where the weight is 0; a NaN of positive weight makes the entry weights.
 template <class T>

@@ -197,8 +197,9 @@ void subtract_from_columns(MatrixView<const double> rows_of_B, Index r, std::spa
   }
 }
 
-template <Index lanes, class T, class U>
-[[gnu::always_inline]] inline double dot_of(const T* x, const U* y, Index m) {
+template <class T, class U>
+PACEWISE_WIDE_TEMPLATE double dot(const T* x, const U* y, Index m) {
+  constexpr Index lanes = 128 / static_cast<Index>(sizeof(U));
   U sum[lanes] = {};
   double total = 0;
   Index i = 0;
@@ -208,13 +209,6 @@ template <Index lanes, class T, class U>
   for (const U part : sum) total += static_cast<double>(part);
   return total;
 }
-
-PACEWISE_WIDE_VECTORS
-double dot(const double* x, const double* y, Index m) { return dot_of<16>(x, y, m); }
-PACEWISE_WIDE_VECTORS
-double dot(const float* x, const double* y, Index m) { return dot_of<16>(x, y, m); }
-PACEWISE_WIDE_VECTORS
-double dot(const float* x, const float* y, Index m) { return dot_of<32>(x, y, m); }
 
 /// out = w / top, or its root
 PACEWISE_WIDE_VECTORS

@@ -11,7 +11,7 @@ namespace {
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 /// Passes over packed numbers. Sums are kept in lanes: the same for any width of vectors, and they need not wait for
-/// themselves. Each is compiled for float and for double below.
+/// themselves.
 constexpr int kLanes = 16;
 template <class Body>
 [[gnu::always_inline]] inline void in_lanes(Index count, const Body& one) {
@@ -41,9 +41,9 @@ struct ProximalScale {
 
 /// s <- soft(y - (g + 2 A(y - s0)) / 2c, beta / 2c), y <- s + push (s - s_old), on the coordinates of one sample
 template <class U>
-[[gnu::always_inline]] inline void step_of(Index count, const ProximalScale<U> by, const U* __restrict pull,
-                                           const U* __restrict image, U* __restrict now, U* __restrict ahead,
-                                           ProximalSums& sums) {
+PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, const ProximalScale<U> by, const U* __restrict pull,
+                                          const U* __restrict image, U* __restrict now, U* __restrict ahead,
+                                          ProximalSums& sums) {
   U uphill[kLanes] = {}, changed[kLanes] = {}, move[kLanes] = {};
   in_lanes(count, [&](Index i, int lane) {
     const U y = ahead[i], old = now[i];
@@ -64,9 +64,8 @@ template <class U>
 
 /// step += t direction, residual -= t image, ahead = residual; returns max |residual|
 template <class U>
-[[gnu::always_inline]] inline double advance_of(Index count, U t, const U* __restrict direction,
-                                                const U* __restrict image, U* __restrict step, U* __restrict residual,
-                                                U* __restrict ahead) {
+PACEWISE_WIDE_TEMPLATE double advance(Index count, U t, const U* __restrict direction, const U* __restrict image,
+                                      U* __restrict step, U* __restrict residual, U* __restrict ahead) {
   U top[kLanes] = {};
   in_lanes(count, [&](Index i, int lane) {
     step[i] += t * direction[i];
@@ -80,42 +79,13 @@ template <class U>
 
 /// y += damping x; returns <x, y>
 template <class U>
-[[gnu::always_inline]] inline double damped_product_of(Index count, U damping, const U* __restrict x, U* __restrict y) {
+PACEWISE_WIDE_TEMPLATE double damped_product(Index count, U damping, const U* __restrict x, U* __restrict y) {
   double sum[kLanes] = {};
   in_lanes(count, [&](Index i, int lane) {
     y[i] += damping * x[i];
     sum[lane] += static_cast<double>(x[i]) * static_cast<double>(y[i]);
   });
   return total(sum);
-}
-
-PACEWISE_WIDE_VECTORS
-void proximal_step(Index count, const ProximalScale<float>& by, const float* pull, const float* image, float* now,
-                   float* ahead, ProximalSums& sums) {
-  step_of<float>(count, by, pull, image, now, ahead, sums);
-}
-PACEWISE_WIDE_VECTORS
-double advance(Index count, float t, const float* direction, const float* image, float* step, float* residual,
-               float* ahead) {
-  return advance_of<float>(count, t, direction, image, step, residual, ahead);
-}
-PACEWISE_WIDE_VECTORS
-double damped_product(Index count, float damping, const float* x, float* y) {
-  return damped_product_of<float>(count, damping, x, y);
-}
-PACEWISE_WIDE_VECTORS
-void proximal_step(Index count, const ProximalScale<double>& by, const double* pull, const double* image, double* now,
-                   double* ahead, ProximalSums& sums) {
-  step_of<double>(count, by, pull, image, now, ahead, sums);
-}
-PACEWISE_WIDE_VECTORS
-double advance(Index count, double t, const double* direction, const double* image, double* step, double* residual,
-               double* ahead) {
-  return advance_of<double>(count, t, direction, image, step, residual, ahead);
-}
-PACEWISE_WIDE_VECTORS
-double damped_product(Index count, double damping, const double* x, double* y) {
-  return damped_product_of<double>(count, damping, x, y);
 }
 
 /// alpha > 0 couples the samples. A round:

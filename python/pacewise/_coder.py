@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import warnings
+import zipfile
+import zlib
 from typing import Any, Callable
 
 import numpy as np
@@ -370,19 +372,31 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             if name not in params:
                 _pack(name, value, arrays, plain)
         text = json.dumps({"format": _FORMAT, "version": _core.__version__, "params": params, "plain": plain}, default=_number)
-        with open(path, "wb") as file:
-            np.savez_compressed(file, __about__=np.array(text), **arrays)
+        beside = f"{os.fspath(path)}.{os.getpid()}.tmp"  # a model that is there already stays until this one is whole
+        try:
+            with open(beside, "wb") as file:
+                np.savez_compressed(file, __about__=np.array(text), **arrays)
+            os.replace(beside, path)
+        finally:
+            if os.path.exists(beside):
+                os.remove(beside)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> SelfPacedSparseCoder:
         """A model that :meth:`save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            about = json.loads(str(file["__about__"])) if "__about__" in file else {}
-            if about.get("format") != _FORMAT:
-                raise _core.Error(f"{os.fspath(path)}: not a model of SelfPacedSparseCoder.save")
-            coder = cls(**about["params"])
-            for name, value in about["plain"].items():
-                setattr(coder, name, _unpack(name, value, file))
+        other = _core.Error(f"{os.fspath(path)}: not a model of SelfPacedSparseCoder.save, or damaged; a .pw file is for the pacewise program")
+        if not zipfile.is_zipfile(path) and os.path.exists(path):
+            raise other
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                about = json.loads(str(file["__about__"])) if "__about__" in file else {}
+                if about.get("format") != _FORMAT:
+                    raise other
+                coder = cls(**about["params"])
+                for name, value in about["plain"].items():
+                    setattr(coder, name, _unpack(name, value, file))
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+            raise other from error
         return coder
 
     # ---- scikit-learn

@@ -187,6 +187,37 @@ def test_load_refuses_other_files(tmp_path):
     np.savez(tmp_path / "other.npz", a=np.ones(3))
     with pytest.raises(pacewise.Error, match="not a model"):
         SelfPacedSparseCoder.load(tmp_path / "other.npz")
+    for content in (b"", b"PACEWISE model of the program", b"PK\x03\x04 cut off"):
+        (tmp_path / "other.pw").write_bytes(content)
+        with pytest.raises(pacewise.Error, match=r"other.pw: not a model"):
+            SelfPacedSparseCoder.load(tmp_path / "other.pw")
+    with pytest.raises(FileNotFoundError):
+        SelfPacedSparseCoder.load(tmp_path / "nowhere.npz")
+
+
+def test_damaged_models_are_refused_by_name(X, tmp_path):
+    quick().fit(X).save(tmp_path / "m.npz")
+    whole = (tmp_path / "m.npz").read_bytes()
+    for at in range(0, len(whole), max(1, len(whole) // 40)):
+        (tmp_path / "cut.npz").write_bytes(whole[:at])
+        with pytest.raises(pacewise.Error, match="cut.npz: not a model"):
+            SelfPacedSparseCoder.load(tmp_path / "cut.npz")
+
+
+def test_a_model_that_cannot_be_written_leaves_the_old_one(X, tmp_path, monkeypatch):
+    coder = quick().fit(X)
+    coder.save(tmp_path / "m.npz")
+    before = (tmp_path / "m.npz").read_bytes()
+
+    def full(file, **_):
+        file.write(b"half of it")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with pytest.raises(OSError, match="No space left"):
+        coder.save(tmp_path / "m.npz")
+    assert (tmp_path / "m.npz").read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
 
 
 def test_pipeline_and_grid_search(X):
