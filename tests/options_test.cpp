@@ -115,6 +115,7 @@ TEST(Options, DefaultsAndPresetsAreValid) {
   EXPECT_EQ(paper.graph.k, 3);
   EXPECT_EQ(paper.graph.weight, EdgeWeight::binary);
   EXPECT_EQ(to_string(preset(Preset::robust).graph.space), "robust:40");
+  EXPECT_EQ(preset(Preset::robust).graph.k, 5);
   EXPECT_EQ(parse_preset("paper"), Preset::paper);
   EXPECT_EQ(parse_preset("robust"), Preset::robust);
   EXPECT_THROW(parse_preset("best"), Error);

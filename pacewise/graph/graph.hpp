@@ -14,6 +14,12 @@ enum class GraphKind : std::uint8_t { none, knn, hypergraph };
 enum class EdgeWeight : std::uint8_t { binary, heat, cosine, probabilistic };
 
 struct GraphOptions {
+  static GraphOptions with(Index neighbours) {
+    GraphOptions out;
+    out.k = neighbours;
+    return out;
+  }
+
   GraphKind kind = GraphKind::hypergraph;
   Index k = 3;
   Space space;

@@ -11,6 +11,7 @@ Options preset(Preset which) {
   if (which == Preset::paper) {
     options.schedule.pace = Pace::geometric;
     options.graph.space.kind = Space::Kind::raw;
+    options.graph.k = 3;
   }
   return options;
 }

@@ -259,7 +259,9 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     stale = now.certificate < 0.5 * last ? 0 : stale + 1;
     if (now.certificate > 0.1 * last) delta = std::max(1e-2 * delta, least_delta);
     last = now.certificate;
-    accuracy = 1e-2 * goal;
+    // exact enough and yet a worse fit: the start was off in atoms hardly used alone, so the others must be better
+    // still
+    accuracy = 1e-2 * std::min(goal, now.fit > highest ? now.certificate : goal);
     dual.recentre(candidate, delta);
   }
   report.converged = report.certificate <= options.tol;

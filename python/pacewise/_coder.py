@@ -81,7 +81,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     polish : at most this many iterations with all weights 1 after the pace
     preset : "robust" or "paper"
     graph : "none", "knn" or "hypergraph"
-    n_neighbors, edge_weight : of the graph
+    n_neighbors, edge_weight : of the graph; 5 by the preset "robust", 3 by "paper"
     graph_space : where neighbours are looked for: "raw", "pca:D", "half:D", "white:D" or "robust:D"
     normalize : "unit" (each sample), "standard" (each feature) or "none"
     max_iter, tol : iterations at most; relative fall of the objective that counts as a stall
@@ -133,7 +133,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         polish: int | None = None,
         preset: str = "robust",
         graph: str = "hypergraph",
-        n_neighbors: int = 3,
+        n_neighbors: int | None = None,
         graph_space: str | None = None,
         edge_weight: str | None = None,
         normalize: str | None = None,

@@ -157,11 +157,11 @@ def test_threads_do_not_change_the_bits(X):
 def test_own_graph(X):
     data = X / np.linalg.norm(X, axis=1, keepdims=True)
     by_coder = quick(graph_space="raw").fit(X)
-    incidence, laplacian = pacewise.hypergraph(data, 3, space="raw")
+    incidence, laplacian = pacewise.hypergraph(data, 5, space="raw")
     np.testing.assert_allclose(quick().fit(X, graph=(incidence, laplacian)).codes_, by_coder.codes_, atol=1e-8)
     np.testing.assert_allclose(quick().fit(X, graph_points=data).codes_, by_coder.codes_, atol=1e-8)
     with_knn = quick(graph="knn", graph_space="raw", gamma=0).fit(X)
-    np.testing.assert_allclose(quick(gamma=0).fit(X, graph=pacewise.knn_graph(data, 3, space="raw")).codes_, with_knn.codes_, atol=1e-8)
+    np.testing.assert_allclose(quick(gamma=0).fit(X, graph=pacewise.knn_graph(data, 5, space="raw")).codes_, with_knn.codes_, atol=1e-8)
 
 
 @pytest.mark.parametrize("how", ["pickle", "save"])
