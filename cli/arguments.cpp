@@ -292,8 +292,10 @@ void define_reproduce(Program& program) {
   Command c(program, "reproduce", "The paper's tables and figures beside its printed numbers: CSV, JSON, a web page",
             "pacewise reproduce coil20 --data data --quick");
   auto a = std::make_shared<ReproduceArguments>();
-  c.input("WHAT", a->which, "coil20, mnist, pie or all");
-  c.file("--data", a->data, "Folder of COIL20.mat, PIE_pose27.mat and mnist-t10k-*-ubyte.gz", "DIR")->required();
+  c.input("WHAT", a->which, "coil20, mnist, pie or all of them; fashion");
+  c.file("--data", a->data, "Folder of COIL20.mat, PIE_pose27.mat and mnist-t10k-*-ubyte.gz (fashion: t10k-*-ubyte.gz)",
+         "DIR")
+      ->required();
   c.file("--out", a->output, "Folder of the results; cells already in its cells.csv are not computed again", "DIR")
       ->default_str(a->output);
   c.app()
@@ -312,6 +314,8 @@ void define_reproduce(Program& program) {
       .add_flag("--cached", a->cached, "Tables of the cells there are, without tuning and without computing others")
       ->group("Options");
   c.app().add_flag("--no-tune", a->no_tune, "Settings of the repository instead of tuning")->group("Options");
+  c.file("--settings", a->settings, "Beta, alpha, gamma, eta and k from a file like reproduce/settings.csv, not tuned",
+         "FILE");
   c.app().add_flag("--no-figures", a->no_figures, "Tables only")->group("Options");
   c.threads(a->threads);
   c.quiet(a->quiet);

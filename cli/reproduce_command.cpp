@@ -51,17 +51,18 @@ reproduce::Plan plan_of(const ReproduceArguments& a) {
   reproduce::Plan plan;
   if (a.which == "all")
     plan.datasets = {reproduce::kDatasets.begin(), reproduce::kDatasets.end()};
-  else if (std::find(reproduce::kDatasets.begin(), reproduce::kDatasets.end(), a.which) != reproduce::kDatasets.end())
+  else if (a.which == reproduce::kFashion ||
+           std::find(reproduce::kDatasets.begin(), reproduce::kDatasets.end(), a.which) != reproduce::kDatasets.end())
     plan.datasets = {a.which};
   else
-    throw UsageError("WHAT = " + printable(a.which) + ": must be coil20, mnist, pie or all");
+    throw UsageError("WHAT = " + printable(a.which) + ": must be coil20, mnist, pie, fashion or all (the first three)");
   plan.rhos = names_in<double>("--rho", a.rhos, reproduce::kRhos, parse_rho);
   plan.methods = names_in<reproduce::Method>("--methods", a.methods, reproduce::kMethods,
                                              [](const std::string& t) { return reproduce::parse_method(t); });
   plan.sources = names_in<reproduce::Source>("--graphs", a.graphs, reproduce::kSources, parse_graph);
   if (a.quick && a.graphs.empty()) plan.sources = {reproduce::Source::half};
   plan.quick = a.quick;
-  plan.tuned = !a.quick && !a.no_tune && !a.cached;
+  plan.tuned = !a.quick && !a.no_tune && !a.cached && a.settings.empty();
   for (int seed = 1; seed <= a.seeds.value_or(a.quick ? 1 : 5); ++seed) plan.seeds.push_back(seed);
   return plan;
 }
@@ -127,6 +128,7 @@ int run_reproduce(const ReproduceArguments& a) {
   const Progress progress = parse_progress(a.progress);
   Console console(a.quiet, progress);
   reproduce::Findings findings{reproduce::Tables(plan), reproduce::Settings::committed(), {}, {}, {}, 0, {}};
+  if (!a.settings.empty()) findings.settings.read(a.settings);
   console.stage("reading images");
   for (const std::string& name : plan.datasets) findings.datasets.emplace(name, reproduce::load_dataset(name, a.data));
   const std::string folder = folder_for(a.output);

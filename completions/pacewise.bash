@@ -36,7 +36,7 @@ _pacewise() {
     verify) options='-h --help --weights --graph --graph-space --variable --label-column --threads --quiet' ;;
     info) options='-h --help --json --variable --label-column --threads' ;;
     demo) options='-h --help -o --output --data --json --save --per-class --atoms --seed --threads --quiet --progress' ;;
-    reproduce) options='-h --help --data --out --quick --rho --methods --graphs --seeds --cached --no-tune --no-figures --threads --quiet --progress' ;;
+    reproduce) options='-h --help --data --out --quick --rho --methods --graphs --seeds --cached --no-tune --settings --no-figures --threads --quiet --progress' ;;
   esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;

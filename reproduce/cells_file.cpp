@@ -7,8 +7,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "pacewise/data/files/atomic_file.hpp"
 #include "reproduce/rows.hpp"
@@ -16,10 +14,10 @@
 namespace pacewise::reproduce {
 namespace {
 
-constexpr std::size_t kFirstScore = 11;
+constexpr std::size_t kFirstScore = 12;
 
 std::string head() {
-  std::string line = "dataset,data,rho,seed,method,graph,beta,alpha,gamma,eta,budget";
+  std::string line = "dataset,data,rho,seed,method,graph,beta,alpha,gamma,eta,k,budget";
   for (const Protocol protocol : kProtocols)
     for (const Metric metric : kMetrics)
       for (const char* what : {"mean", "sd"})
@@ -28,9 +26,9 @@ std::string head() {
 }
 
 std::string line_of_cell(const Cell& c, const CellResult& r) {
-  std::string line =
-      fmt::format("{},{},{},{},{},{},{},{},{},{},{}", c.dataset, c.data, c.rho, c.seed, name_of(c.method),
-                  name_of(c.source), c.setting.beta, c.setting.alpha, c.setting.gamma, c.setting.eta, c.iterations);
+  std::string line = fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}", c.dataset, c.data, c.rho, c.seed,
+                                 name_of(c.method), name_of(c.source), c.setting.beta, c.setting.alpha, c.setting.gamma,
+                                 c.setting.eta, c.setting.k, c.iterations);
   for (const auto& protocol : r.scores)
     for (const Score& s : protocol) line += fmt::format(",{},{}", s.mean, s.sd);
   return line + fmt::format(",{},{},{},{},{:.3f},{}\n", r.objective, r.certificate, r.iterations, r.ended, r.seconds,
@@ -38,11 +36,7 @@ std::string line_of_cell(const Cell& c, const CellResult& r) {
 }
 
 void read(const std::string& path, std::map<Cell, CellResult>& cells) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream all;
-  all << file.rdbuf();
-  if (!file) throw ReadError(printable(path, 200) + ": cannot be read");
-  const std::string text = all.str(), first = head();
+  const std::string text = text_in(path), first = head();
   Rows rows(printable(path, 200), text, first);
   while (rows.next()) {
     const Cell c{std::string(rows.text(0)),
@@ -51,8 +45,8 @@ void read(const std::string& path, std::map<Cell, CellResult>& cells) {
                  rows.whole(3),
                  rows.word(4, parse_method),
                  rows.word(5, parse_source),
-                 {rows.number(6), rows.number(7), rows.number(8), rows.number(9)},
-                 rows.whole(10)};
+                 {rows.number(6), rows.number(7), rows.number(8), rows.number(9), rows.whole(10)},
+                 rows.whole(11)};
     CellResult r;
     std::size_t at = kFirstScore;
     for (auto& protocol : r.scores)

@@ -14,9 +14,9 @@
 namespace pacewise::reproduce {
 namespace {
 
-constexpr Index kPerObject = 72, kPerDigit = 200, kPerPerson = 21;
+constexpr Index kPerObject = 72, kPerClass = 200, kPerPerson = 21;
 
-std::string file_in(const std::string& folder, const char* name, const char* origin) {
+std::string file_in(const std::string& folder, const std::string& name, const char* origin) {
   const std::string path = folder + "/" + name;
   if (!std::filesystem::exists(path))
     throw ReadError(fmt::format("{}: no such file; get it from {} and put it there (--data names the folder)",
@@ -27,6 +27,7 @@ std::string file_in(const std::string& folder, const char* name, const char* ori
 constexpr char kPieOrigin[] = "Deng Cai's collection of face data (CMU PIE, pose 27, 32 x 32)";
 constexpr char kCoilOrigin[] = "Deng Cai's collection (COIL20, 32 x 32)";
 constexpr char kMnistOrigin[] = "the MNIST database of handwritten digits";
+constexpr char kFashionOrigin[] = "Debian's package dataset-fashion-mnist (/usr/share/datasets/fashion-mnist)";
 
 /// Copies the chosen images and fills in what follows from them.
 void finish(Dataset& out, const std::vector<const double*>& images, Index pixels, const std::string& path) {
@@ -72,13 +73,13 @@ Dataset load_mat(const std::string& path, Index limit) {
   return out;
 }
 
-Dataset load_mnist(const std::string& folder) {
-  const std::string path = file_in(folder, "mnist-t10k-images-idx3-ubyte.gz", kMnistOrigin);
-  const std::string beside = file_in(folder, "mnist-t10k-labels-idx1-ubyte.gz", kMnistOrigin);
+Dataset load_idx(const std::string& folder, const std::string& prefix, const char* origin) {
+  const std::string path = file_in(folder, prefix + "t10k-images-idx3-ubyte.gz", origin);
+  const std::string beside = file_in(folder, prefix + "t10k-labels-idx1-ubyte.gz", origin);
   const Table<double> table = read_table<double>(path);
   Dataset out;
   std::vector<const double*> images;
-  choose(out, table.values, read_labels(beside, table.values.cols).value, kPerDigit, images);
+  choose(out, table.values, read_labels(beside, table.values.cols).value, kPerClass, images);
   finish(out, images, table.values.rows, path);
   return out;
 }
@@ -86,9 +87,10 @@ Dataset load_mnist(const std::string& folder) {
 }  // namespace
 
 Dataset load_dataset(const std::string& name, const std::string& folder) {
-  Dataset out = name == "coil20"  ? load_mat(file_in(folder, "COIL20.mat", kCoilOrigin), kPerObject)
-                : name == "mnist" ? load_mnist(folder)
-                                  : load_mat(file_in(folder, "PIE_pose27.mat", kPieOrigin), kPerPerson);
+  Dataset out = name == "coil20"    ? load_mat(file_in(folder, "COIL20.mat", kCoilOrigin), kPerObject)
+                : name == "mnist"   ? load_idx(folder, "mnist-", kMnistOrigin)
+                : name == "fashion" ? load_idx(folder, "", kFashionOrigin)
+                                    : load_mat(file_in(folder, "PIE_pose27.mat", kPieOrigin), kPerPerson);
   out.name = name;
   return out;
 }

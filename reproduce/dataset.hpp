@@ -18,8 +18,8 @@ struct Dataset {
   std::string fingerprint;  // tells other data under the same name
 };
 
-/// coil20: COIL20.mat; mnist: the first 200 test images of each digit; pie: the first 21 images of each person (those
-/// with the lights off). A ReadError names the missing file and says where to put it.
+/// coil20: COIL20.mat; mnist and fashion: the first 200 test images of each class; pie: the first 21 images of each
+/// person (those with the lights off). A ReadError names the missing file and says where to put it.
 Dataset load_dataset(const std::string& name, const std::string& folder);
 
 /// rho sd(X) N(0, 1), m x n: the same for every method at the same (rho, seed), drawn anew for others. Zeros at rho 0.

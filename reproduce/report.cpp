@@ -24,11 +24,11 @@ void write(const std::string& path, const std::string& text) {
 }
 
 std::string tuning_csv(const Findings& findings) {
-  std::string out = "dataset,graph,method,protocol,beta,alpha,gamma,eta,acc,acc_sd,nmi,chosen\n";
+  std::string out = "dataset,graph,method,protocol,beta,alpha,gamma,eta,k,acc,acc_sd,nmi,chosen\n";
   for (const TuningRow& r : findings.tuning)
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", r.dataset, name_of(r.source), name_of(r.method),
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.dataset, name_of(r.source), name_of(r.method),
                        name_of(judged_by(r.source)), r.setting.beta, r.setting.alpha, r.setting.gamma, r.setting.eta,
-                       r.acc, r.sd, r.nmi, r.chosen ? "yes" : "no");
+                       r.setting.k, r.acc, r.sd, r.nmi, r.chosen ? "yes" : "no");
   return out;
 }
 
@@ -151,12 +151,13 @@ json results_json(const Findings& findings) {
 TextTable settings_table(const Findings& findings) {
   const Plan& plan = findings.tables.plan();
   TextTable out;
-  out.head = {"data", "graph", "method", "beta", "alpha", "gamma", "eta", "origin"};
+  out.head = {"data", "graph", "method", "beta", "alpha", "gamma", "eta", "k", "origin"};
   const auto add = [&](const std::string& dataset, Source source, Method method, const std::string& graph) {
     const ChosenSetting& c = findings.settings.of(dataset, source, method);
     out.rows.push_back({std::string(title_of(dataset)), graph, std::string(name_of(method)),
                         fmt::format("{}", c.setting.beta), fmt::format("{}", c.setting.alpha),
-                        fmt::format("{}", c.setting.gamma), fmt::format("{}", c.setting.eta), c.origin});
+                        fmt::format("{}", c.setting.gamma), fmt::format("{}", c.setting.eta),
+                        fmt::format("{}", c.setting.k), c.origin});
   };
   for (const std::string& dataset : plan.datasets)
     for (const Method method : plan.methods) {

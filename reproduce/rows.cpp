@@ -1,6 +1,8 @@
 #include "reproduce/rows.hpp"
 
 #include <charconv>
+#include <fstream>
+#include <sstream>
 
 namespace pacewise::reproduce {
 namespace {
@@ -22,6 +24,14 @@ bool parse(std::string_view text, V& value) {
 }
 
 }  // namespace
+
+std::string text_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream all;
+  all << file.rdbuf();
+  if (!file) throw ReadError(printable(path, 200) + ": cannot be read");
+  return all.str();
+}
 
 Rows::Rows(std::string name, std::string_view text, std::string_view head) : name_(std::move(name)), rest_(text) {
   columns_ = split(head).size();

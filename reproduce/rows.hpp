@@ -8,6 +8,9 @@
 
 namespace pacewise::reproduce {
 
+/// All of a file; a ReadError where that cannot be.
+std::string text_in(const std::string& path);
+
 /// The lines of a CSV file of this study: plain fields without quotes, one head line that must be `head`. Every fault
 /// is a ReadError with the file, the line and what to do.
 class Rows {

@@ -1,5 +1,7 @@
 #include "reproduce/settings.hpp"
 
+#include <cmath>
+
 #include "reproduce/embedded.hpp"
 #include "reproduce/rows.hpp"
 
@@ -12,12 +14,24 @@ Method tuned_as(Method method) { return level_of(method) == Level::none ? method
 }  // namespace
 
 Settings Settings::committed() {
-  Rows rows("reproduce/settings.csv", kSettingsCsv, "dataset,graph,method,beta,alpha,gamma,eta,source");
   Settings out;
-  while (rows.next())
-    out.set(std::string(rows.text(0)), rows.word(1, parse_source), rows.word(2, parse_method),
-            {{rows.number(3), rows.number(4), rows.number(5), rows.number(6)}, std::string(rows.text(7))});
+  out.add("reproduce/settings.csv", kSettingsCsv);
   return out;
+}
+
+void Settings::read(const std::string& path) { add(printable(path, 200), text_in(path)); }
+
+void Settings::add(const std::string& name, std::string_view text) {
+  Rows rows(name, text, "dataset,graph,method,beta,alpha,gamma,eta,k,source");
+  while (rows.next()) {
+    const std::string dataset(rows.word(0, parse_dataset));
+    const Setting s{rows.number(3), rows.number(4), rows.number(5), rows.number(6), rows.whole(7)};
+    for (const double value : {s.beta, s.alpha, s.gamma, s.eta})
+      if (!(value >= 0 && std::isfinite(value))) rows.fault("beta, alpha, gamma and eta must be finite and >= 0");
+    if (s.k < 1) rows.fault("k must be >= 1");
+    if (s.gamma > 0 && s.eta == 0) rows.fault("eta must be > 0 where gamma is");
+    set(dataset, rows.word(1, parse_source), rows.word(2, parse_method), {s, std::string(rows.text(8))});
+  }
 }
 
 void Settings::set(const std::string& dataset, Source source, Method method, ChosenSetting chosen) {
@@ -30,7 +44,7 @@ const ChosenSetting& Settings::of(const std::string& dataset, Source source, Met
   const auto found = chosen_.find({dataset, source, tuned_as(method)});
   if (found == chosen_.end())
     throw Error("settings: none for " + dataset + ", graph " + std::string(name_of(source)) + ", " +
-                std::string(name_of(method)));
+                std::string(name_of(method)) + "; without --quick and --no-tune they are tuned");
   return found->second;
 }
 

@@ -30,7 +30,16 @@ std::string_view name_of(Protocol protocol) { return kProtocolNames[static_cast<
 std::string_view name_of(Metric metric) { return kMetricNames[static_cast<std::size_t>(metric)]; }
 std::string_view title_of(Metric metric) { return kMetricTitles[static_cast<std::size_t>(metric)]; }
 std::string_view title_of(std::string_view dataset) {
+  if (dataset == kFashion) return "Fashion-MNIST";
   return dataset == "coil20" ? "COIL20" : dataset == "mnist" ? "MNIST" : dataset == "pie" ? "CMU-PIE" : dataset;
+}
+
+std::string_view parse_dataset(std::string_view text) {
+  if (text == kFashion) return kFashion;
+  const auto* found = std::find(kDatasets.begin(), kDatasets.end(), text);
+  if (found == kDatasets.end())
+    throw Error("data set = " + std::string(text) + ": must be coil20, mnist, pie or fashion");
+  return *found;
 }
 
 Method parse_method(std::string_view text) { return parse<Method>(kMethodNames, "method", text); }
@@ -54,7 +63,7 @@ Options fit_options(Method method, Source source, const Setting& setting, std::u
   if (setting.gamma > 0) o.eta = setting.eta;
   o.seed = seed;
   o.step_tol = kBudget.step_tol;
-  o.graph.k = 3;
+  o.graph.k = setting.k;
   o.graph.kind = !has_graph(method)        ? GraphKind::none
                  : method == Method::lsc_g ? GraphKind::knn
                                            : GraphKind::hypergraph;

@@ -31,7 +31,8 @@ inline constexpr int kRuns = 30;  // of k-means
 enum class Metric : std::uint8_t { acc, purity, nmi, ari };
 inline constexpr std::array kMetrics = {Metric::acc, Metric::purity, Metric::nmi, Metric::ari};
 
-inline constexpr std::array<std::string_view, 3> kDatasets = {"coil20", "mnist", "pie"};
+inline constexpr std::array<std::string_view, 3> kDatasets = {"coil20", "mnist", "pie"};  // the paper's
+inline constexpr std::string_view kFashion = "fashion";  // not the paper's, but free to show
 inline const std::vector<double> kRhos = {0, 0.2, 0.4, 0.6, 0.8, 1};
 
 std::string_view name_of(Method method);
@@ -41,6 +42,7 @@ std::string_view name_of(Metric metric);  // as in files
 std::string_view title_of(Metric metric);
 std::string_view title_of(std::string_view dataset);
 /// An Error lists the names there are.
+std::string_view parse_dataset(std::string_view text);
 Method parse_method(std::string_view text);
 Source parse_source(std::string_view text);
 Protocol parse_protocol(std::string_view text);
@@ -58,10 +60,12 @@ struct Budget {
 };
 inline constexpr Budget kBudget{2, 3, 6, 4, 1e-4};
 
-/// The weights of the terms; 0 where the method has no such term.
+/// The weights of the terms, 0 where the method has no such term, and the neighbours of each sample in the graph, for
+/// which the paper has 3.
 struct Setting {
   double beta = 0, alpha = 0, gamma = 0, eta = 0;
-  auto all() const { return std::tie(beta, alpha, gamma, eta); }
+  int k = 3;
+  auto all() const { return std::tie(beta, alpha, gamma, eta, k); }
   bool operator==(const Setting& other) const { return all() == other.all(); }
   bool operator<(const Setting& other) const { return all() < other.all(); }
 };

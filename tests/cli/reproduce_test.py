@@ -186,7 +186,7 @@ class Reproduce(Case):
     def test_bad_calls(self):
         base = ("reproduce", "coil20", "--data", "data", "--out", "out", "--quick")
         for arguments, status, pattern in (
-                (("reproduce", "cifar", "--data", "data"), 2, r"WHAT = cifar: must be coil20, mnist, pie or all"),
+                (("reproduce", "cifar", "--data", "data"), 2, r"WHAT = cifar: must be coil20, mnist, pie, fashion or all"),
                 (("reproduce", "coil20"), 2, r"--data"),
                 (("reproduce", "--data", "data"), 2, r"WHAT"),
                 ((*base, "--rho", "0,x"), 2, r"--rho 0,x: rho = x: must be a number in \[0, 10\]"),
@@ -202,6 +202,8 @@ class Reproduce(Case):
                 ((*base, "--progress", "loud"), 2, r"progress = loud"),
                 (("reproduce", "coil20", "--data", "nowhere"), 3, r"nowhere/COIL20\.mat: no such file; get it from .* put it there"),
                 (("reproduce", "mnist", "--data", "."), 3, r"mnist-t10k-images-idx3-ubyte\.gz: no such file"),
+                (("reproduce", "fashion", "--data", "."), 3, r"\./t10k-images-idx3-ubyte\.gz: no such file; .*dataset-fashion-mnist"),
+                ((*base, "--settings", "nowhere.csv"), 3, r"nowhere\.csv: cannot be read"),
                 ((*base[:4], "--out", "data.npy/x"), 4, r"data\.npy/x: cannot make this folder")):
             with self.subTest(arguments):
                 code, out, err = run(arguments, self.folder)
@@ -211,6 +213,41 @@ class Reproduce(Case):
                 lines = [line for line in err.splitlines() if line != "reading images"]
                 self.assertEqual(len(lines), 1, err)
                 self.assertTrue(lines[0].startswith("pacewise: "), err)
+
+    def test_own_settings(self):
+        head = "dataset,graph,method,beta,alpha,gamma,eta,k,source\n"
+        self.write("own.csv", (head + "pie,half:40,CSC,0.03,2,0.5,7,4,mine\n").encode())
+        command = ("reproduce", "pie", "--data", "data", "--out", "out", "--settings", "own.csv", "--rho", "0", "--seeds", "1",
+                   "--methods", "SC,CSC,SPSC-S", "--graphs", "half:40", "--no-figures", "--progress", "none")
+        out, _ = self.call(*command)
+        self.assertRegex(out, r"(?m)^CMU-PIE +half:40 +SPSC-S +0\.03 +2 +0\.5 +7 +4 +mine$")
+        cells = {c["method"]: c for c in rows_of(self.folder / "out/cells.csv")}  # nothing was tuned
+        for method in ("CSC", "SPSC-S"):
+            self.assertEqual([cells[method][k] for k in ("beta", "alpha", "gamma", "eta", "k")], ["0.03", "2", "0.5", "7", "4"])
+        self.assertIn(cells["SC"]["beta"], {SETTINGS["pie", g, "SC"][0] for g in ("half:40", "clean")})
+        for line, pattern in (("coil,half:40,CSC,0.03,2,0.5,7,4,mine", "data set = coil: must be coil20, mnist, pie or fashion"),
+                              ("pie,half:41,CSC,0.03,2,0.5,7,4,mine", "graph = half:41"),
+                              ("pie,half:40,CSD,0.03,2,0.5,7,4,mine", "method = CSD"),
+                              ("pie,half:40,CSC,0.03,-2,0.5,7,4,mine", "must be finite and >= 0"),
+                              ("pie,half:40,CSC,0.03,inf,0.5,7,4,mine", "must be finite and >= 0"),
+                              ("pie,half:40,CSC,0.03,2,0.5,0,4,mine", "eta must be > 0 where gamma is"),
+                              ("pie,half:40,CSC,0.03,2,0.5,7,0,mine", "k must be >= 1"),
+                              ("pie,half:40,CSC,0.03,2,0.5,7,mine", "8 fields instead of 9")):
+            with self.subTest(line):
+                self.write("own.csv", (head + line + "\n").encode())
+                _, err = self.call(*command, status=3)
+                self.assertTrue(err.startswith("pacewise: own.csv: line 2: "), err)
+                self.assertIn(pattern, err)
+                self.assertEqual(err.count("\n"), 1)
+
+    def test_fashion(self):
+        rows, labels = images(2, 12, 4, 4)
+        self.write("data/t10k-images-idx3-ubyte.gz", gzip.compress(idx_bytes(rows, 4)))
+        self.write("data/t10k-labels-idx1-ubyte.gz", gzip.compress(struct.pack(">II", 0x0801, len(labels)) + bytes(labels)))
+        out, _ = self.call("reproduce", "fashion", "--data", "data", "--out", "out", "--quick", "--rho", "1", "--methods", "OS,SC",
+                           "--progress", "none")
+        self.assertIn("Fashion-MNIST, recommended protocol, half:40 graph", out)
+        self.assertIn("Fig. 1: Fashion-MNIST under noise", (self.folder / "out/report.html").read_text())
 
     def test_a_damaged_cache_is_refused(self):
         command = ("reproduce", "coil20", "--data", "data", "--out", "out", "--quick", "--rho", "0", "--methods", "OS,SC",

@@ -77,7 +77,9 @@ TEST(Settings, EveryDataSetGraphAndMethodHasOne) {
         const bool consistent = method == Method::csc || level_of(method) != Level::none;
         EXPECT_EQ(s.gamma > 0 && s.eta > 0, consistent) << name_of(method);
       }
-  EXPECT_THROW(settings.of("fashion", Source::raw, Method::sc), Error);
+  for (const Method method : kMethods) EXPECT_NO_THROW(settings.of("fashion", Source::half, method));  // for --quick
+  EXPECT_NO_THROW(settings.of("fashion", Source::clean, Method::sc));
+  EXPECT_THROW(settings.of("fashion", Source::raw, Method::csc), Error);
 }
 
 TEST(Study, EveryMethodRunsTheSameNumberOfIterations) {
@@ -190,7 +192,7 @@ TEST_F(Cells, ComeBackBitForBit) {
 }
 
 // Of the betas within one standard deviation (.03) of the best (.6) the largest; of the alphas within one (.04) of the
-// best (.8) the smallest; the best gamma and eta.
+// best (.8) the smallest; the best gamma and eta; with those 8 neighbours where they are better than 3.
 TEST_F(Cells, TuningTakesTheSparsestCodesAndTheSmallestAlphaThatWillDo) {
   CellsFile file(path());
   const auto add = [&](Method method, const Setting& setting, double acc) {
@@ -208,14 +210,22 @@ TEST_F(Cells, TuningTakesTheSparsestCodesAndTheSmallestAlphaThatWillDo) {
     for (const double gamma : {0.1, 1.0})
       for (const double eta : {10.0, 50.0})
         add(Method::csc, {0.04, alpha, gamma, eta}, alpha == 16 && gamma == 0.1 && eta == 50 ? 0.81 : 0.8);
-  const std::atomic<bool> cancel = false;
-  Runner runner(file, 1, &cancel, {});
-  Settings settings;
-  const std::vector<TuningRow> rows = tune(data, {Method::csc}, {Source::half}, runner, settings);
-  EXPECT_EQ(runner.computed(), 0);
-  EXPECT_EQ(rows.size(), 3 * 5U + 8 + 8);  // SC is judged for every source
-  EXPECT_EQ(settings.of("coil20", Source::half, Method::lsc_h).setting, (Setting{0.04, 4, 0, 0}));
-  EXPECT_EQ(settings.of("coil20", Source::half, Method::csc).setting, (Setting{0.04, 16, 0.1, 50}));
+  for (const bool many_are_better : {false, true}) {
+    add(Method::csc, {0.04, 16, 0.1, 50, 8}, many_are_better ? 0.82 : 0.809);
+    const std::atomic<bool> cancel = false;
+    Runner runner(file, 1, &cancel, {});
+    Settings settings;
+    const std::vector<TuningRow> rows = tune(data, {Method::csc}, {Source::half}, runner, settings);
+    EXPECT_EQ(runner.computed(), 0);
+    EXPECT_EQ(rows.size(), 3 * 5U + 8 + 8 + 1);  // SC is judged for every source
+    EXPECT_EQ(settings.of("coil20", Source::half, Method::lsc_h).setting, (Setting{0.04, 4, 0, 0}));
+    const Setting best{0.04, 16, 0.1, 50, many_are_better ? 8 : 3};
+    EXPECT_EQ(settings.of("coil20", Source::half, Method::csc).setting, best);
+    for (const TuningRow& row : rows)
+      if (row.method == Method::csc) {
+        EXPECT_EQ(row.chosen, row.setting == best);
+      }
+  }
 }
 
 TEST_F(Cells, BelongToOneRunAtATime) {
@@ -260,7 +270,7 @@ TEST_F(Cells, DamagedLinesAreRefusedByNumber) {
   refused(changed("half:40", "half:41"), "graph = half:41");
   refused(changed(",0.7,", ",0.7x,"), "is no number: 0.7x");
   refused(changed(",0.7,", ",nan,"), "a score that is not finite");
-  refused(changed(",0.7,", ",0.7,0.7,"), "fields instead of 33");
+  refused(changed(",0.7,", ",0.7,0.7,"), "fields instead of 34");
   refused(good + good.substr(good.find('\n') + 1), "line 4: the same cell twice");
   scratch.file("cells.csv", good);
   EXPECT_EQ(CellsFile(path()).all().size(), 2U);
