@@ -47,15 +47,20 @@ reproduce::Source parse_graph(const std::string& text) {
   return reproduce::parse_source(text);
 }
 
+std::string parse_dataset(const std::string& text) {
+  try {
+    return std::string(reproduce::parse_dataset(text));
+  } catch (const Error&) {
+    throw UsageError("WHAT = " + printable(text) + ": must be coil20, mnist, pie, fashion or all (the first three)");
+  }
+}
+
 reproduce::Plan plan_of(const ReproduceArguments& a) {
   reproduce::Plan plan;
   if (a.which == "all")
     plan.datasets = {reproduce::kDatasets.begin(), reproduce::kDatasets.end()};
-  else if (a.which == reproduce::kFashion ||
-           std::find(reproduce::kDatasets.begin(), reproduce::kDatasets.end(), a.which) != reproduce::kDatasets.end())
-    plan.datasets = {a.which};
   else
-    throw UsageError("WHAT = " + printable(a.which) + ": must be coil20, mnist, pie, fashion or all (the first three)");
+    plan.datasets = {parse_dataset(a.which)};
   plan.rhos = names_in<double>("--rho", a.rhos, reproduce::kRhos, parse_rho);
   plan.methods = names_in<reproduce::Method>("--methods", a.methods, reproduce::kMethods,
                                              [](const std::string& t) { return reproduce::parse_method(t); });

@@ -38,7 +38,7 @@ Rows::Rows(std::string name, std::string_view text, std::string_view head) : nam
   const std::size_t end = rest_.find('\n');
   line_ = 1;
   if (end == std::string_view::npos || rest_.substr(0, end) != head)
-    fault("another head line than this version writes");
+    fault(line_of("another head line than this version's, ", printable(head, 70)));
   rest_.remove_prefix(end + 1);
 }
 

@@ -44,7 +44,7 @@ const ChosenSetting& Settings::of(const std::string& dataset, Source source, Met
   const auto found = chosen_.find({dataset, source, tuned_as(method)});
   if (found == chosen_.end())
     throw Error("settings: none for " + dataset + ", graph " + std::string(name_of(source)) + ", " +
-                std::string(name_of(method)) + "; without --quick and --no-tune they are tuned");
+                std::string(name_of(method)) + "; without --quick, --no-tune and --settings they are tuned");
   return found->second;
 }
 

@@ -14,15 +14,9 @@ enum class GraphKind : std::uint8_t { none, knn, hypergraph };
 enum class EdgeWeight : std::uint8_t { binary, heat, cosine, probabilistic };
 
 struct GraphOptions {
-  static GraphOptions with(Index neighbours) {
-    GraphOptions out;
-    out.k = neighbours;
-    return out;
-  }
-
   GraphKind kind = GraphKind::hypergraph;
   Index k = 3;
-  Space space;
+  Space space = {};
   EdgeWeight weight = EdgeWeight::binary;
   bool normalized = true;  // graph: 1 - D^-1/2 A D^-1/2 instead of D - A; a hypergraph Laplacian is always normalised
   double heat_width = 0;   // 0: the mean squared distance to the k neighbours

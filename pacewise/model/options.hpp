@@ -19,8 +19,8 @@ struct Options {
   double gamma = 1;            // >= 0, hypergraph consistency term
   double eta = 10;             // > 0 when gamma > 0, ridge of the consistency map
   Regularizer regularizer = Linear{};
-  ScheduleOptions schedule;                    // level, pace, mu, select, final, polish, tol, max_iter
-  GraphOptions graph = GraphOptions::with(5);  // k; kind none switches alpha and gamma off
+  ScheduleOptions schedule;       // level, pace, mu, select, final, polish, tol, max_iter
+  GraphOptions graph = {.k = 5};  // kind none switches alpha and gamma off
   Normalize normalize = Normalize::unit;
   double step_tol = 1e-6;        // > 0, certificate asked of the codes and dictionary steps at the end of the run;
                                  // while the objective still falls fast, a hundredth of its relative fall will do

@@ -259,8 +259,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     stale = now.certificate < 0.5 * last ? 0 : stale + 1;
     if (now.certificate > 0.1 * last) delta = std::max(1e-2 * delta, least_delta);
     last = now.certificate;
-    // exact enough and yet a worse fit: the start was off in atoms hardly used alone, so the others must be better
-    // still
+    // exact enough and yet a worse fit: only atoms hardly used were off at the start, so the others must be better yet
     accuracy = 1e-2 * std::min(goal, now.fit > highest ? now.certificate : goal);
     dual.recentre(candidate, delta);
   }
