@@ -27,7 +27,8 @@ function(pacewise_compile_options target)
     target_compile_definitions(${target} PRIVATE PACEWISE_SANITIZED)
     target_link_options(${target} PUBLIC ${flags})
   endif()
-  if(PACEWISE_COVERAGE)
+  get_target_property(kind ${target} TYPE)
+  if(PACEWISE_COVERAGE AND NOT kind STREQUAL "EXECUTABLE") # the lines counted are the libraries', not those of their tests
     # counts may get lost where threads share a line; whether it was reached does not, and atomic ones cost minutes
     target_compile_options(${target} PRIVATE --coverage)
     target_link_options(${target} PUBLIC --coverage)
