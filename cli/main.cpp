@@ -11,6 +11,7 @@
 #include "cli/inputs.hpp"
 #include "cli/outcome.hpp"
 #include "cli/signals.hpp"
+#include "pacewise/algebra/blas_kernels.hpp"
 #include "pacewise/data/files/file_error.hpp"
 
 namespace {
@@ -57,6 +58,7 @@ void wait_without_spinning(char** argv) {
 
 int main(int argc, char** argv) {
   wait_without_spinning(argv);
+  choose_blas_kernels();
   ::pthread_setname_np(::pthread_self(), "pacewise");  // loaded anew it would be called "exe", and pkill not find it
   catch_signals();
   return run(argc, argv);

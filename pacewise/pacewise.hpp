@@ -1,5 +1,6 @@
 #pragma once
 // Robust dictionary learning by self-paced sparse coding: everything a program needs.
+#include "pacewise/algebra/blas_kernels.hpp"
 #include "pacewise/algebra/random.hpp"
 #include "pacewise/evaluate/kmeans.hpp"
 #include "pacewise/evaluate/scores.hpp"

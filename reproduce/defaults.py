@@ -4,6 +4,7 @@
     python reproduce/defaults.py search --data DIR   one factor at a time, on COIL20, CMU-PIE, MNIST,
                                                      iris and made-up clusters
     python reproduce/defaults.py around --data DIR   a few of the best once more, two seeds
+    python reproduce/defaults.py graphs --data DIR   weighted edges, and neighbours from the codes blended in
     python reproduce/defaults.py check  --data DIR   the defaults as installed, on Fashion-MNIST, digits, wine and
                                                      breast cancer, against k-means, scikit-learn and tuned LSC-H
 
@@ -26,6 +27,7 @@ import numpy as np  # noqa: E402
 from sklearn import datasets as sklearn_data  # noqa: E402
 from sklearn.decomposition import DictionaryLearning  # noqa: E402
 
+import graph_spaces  # noqa: E402
 import pacewise  # noqa: E402
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "defaults.csv"
@@ -59,6 +61,8 @@ AROUND = [
     (16, 1, 3, 10), (16, 1, 4, 10), (16, 1, 5, 10), (8, 1, 4, 10), (8, 1, 5, 10), (8, 0.3, 5, 10), (4, 0.3, 5, 10), (4, 0.3, 5, 5), (4, 0.3, 7, 10),
     (4, 0.5, 5, 10), (4, 0.1, 5, 10), (2, 0.3, 5, 10), (1, 0.3, 5, 10), (1, 0.1, 5, 10),
 ]  # fmt: skip
+# Other graphs at the defaults. blend: a second fit, with neighbours by coordinates and, times this, unit codes of a first.
+GRAPHS = [dict(edge_weight="heat"), dict(edge_weight="cosine"), dict(blend=0.5), dict(blend=1), dict(blend=2)]
 
 
 # ---- problems
@@ -135,9 +139,16 @@ def codes_of(what, X, seed):
         return model.fit_transform(filled(X))
     settings = dict(item.split("=") for item in what.split()[1:])
     for name, text in settings.items():
-        if name not in ("level", "pace", "graph_space"):
+        if name not in ("level", "pace", "graph_space", "edge_weight"):
             settings[name] = int(text) if name in ("n_neighbors", "polish") else float(text)
-    return pacewise.SelfPacedSparseCoder(ATOMS, random_state=seed, n_threads=1, **settings).fit(X).codes_
+    blend = settings.pop("blend", 0)
+    model = pacewise.SelfPacedSparseCoder(ATOMS, random_state=seed, n_threads=1, **settings)
+    codes = model.fit(X).codes_
+    if blend == 0:
+        return codes
+    unit = X / np.sqrt(np.nansum(X * X, axis=1, keepdims=True))
+    coordinates = graph_spaces.without_noise(graph_spaces.trimmed(unit - np.nanmean(unit, axis=0)))
+    return model.fit(X, graph_points=np.hstack([coordinates, blend * graph_spaces.unit(codes)])).codes_
 
 
 def named(settings):
@@ -220,8 +231,16 @@ def around(results, threads):
     by_corruption(results, "around", candidates, seeds, [f"alpha {a}, gamma {g}, k {k}, eta {e}" for a, g, k, e in AROUND])
 
 
+def graphs(results, threads):
+    default, seeds = {**BASE, "n_neighbors": 5}, [1, 2]
+    candidates = [named(dict(level="none", **default, **other)) for other in [{}, *GRAPHS]]
+    results.complete([("around", *p, seed, c) for p in problems(CHOSEN_ON) for seed in seeds for c in candidates], threads)
+    print("\nMean ACC over the data sets and seeds 1 and 2\n")
+    by_corruption(results, "around", candidates, seeds, ["defaults, no pace", *(" ".join(f"{k} {v}" for k, v in g.items()) for g in GRAPHS)])
+
+
 def check(results, threads, seeds):
-    lsc = [named(dict(level="none", gamma=0, alpha=alpha, graph_space="half:40")) for alpha in TUNED]
+    lsc = [named(dict(level="none", gamma=0, alpha=alpha, graph_space="half:40", n_neighbors=3)) for alpha in TUNED]
     where = problems(HELD_OUT)
     tasks = [("check", data, "clean", 0, what) for data in HELD_OUT for what in lsc]
     results.complete(tasks, threads)
@@ -239,7 +258,7 @@ def check(results, threads, seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["search", "around", "check"])
+    parser.add_argument("part", choices=["search", "around", "graphs", "check"])
     parser.add_argument("--data", help="folder with COIL20, CMU-PIE and MNIST")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--seeds", type=int, default=5, help="of the check")
@@ -250,6 +269,8 @@ def main():
         search(Results(), arguments.threads)
     elif arguments.part == "around":
         around(Results(), arguments.threads)
+    elif arguments.part == "graphs":
+        graphs(Results(), arguments.threads)
     else:
         check(Results(), arguments.threads, range(1, 1 + arguments.seeds))
 

@@ -52,8 +52,12 @@ def half(Y):
 
 
 def without_noise(Y):
-    (n, m), (U, s), D = Y.shape, spectrum(Y), DIMENSIONS
-    edge = (s[D:] ** 2).sum() / ((n - D) * (m - D)) * (np.sqrt(n) + np.sqrt(m)) ** 2
+    (n, m), (U, s) = Y.shape, spectrum(Y)
+    D = min(DIMENSIONS, n - 1, m)
+    signal = min(D, min(n, m) // 2)
+    edge = (s[signal:] ** 2).sum() / ((n - signal) * (m - signal)) * (np.sqrt(n) + np.sqrt(m)) ** 2
+    if min(n, m) - signal < 16 or (s[:D] ** 2 > edge).sum() < 3:  # too little to tell it from
+        edge = 0
     return unit(U[:, :D] * np.maximum(s[:D] ** 2 - edge, 0) ** 0.25)
 
 
@@ -69,14 +73,14 @@ def clipped(Y):
 
 
 def trimmed(Y):
-    out, reach = Y, 0
+    out, reach = np.nan_to_num(Y), 0
     for share in (0.025, 0.075, 0.15, 0.3, 0.5):
         _, W = np.linalg.eigh(out.T @ out)
-        W = W[:, -int(np.ceil(share * DIMENSIONS)) :]
+        W = W[:, -int(np.ceil(share * min(DIMENSIONS, len(Y) - 1, len(W)))) :]
         L = out @ W @ W.T
         away = np.abs(Y - L)
-        reach = np.maximum(reach / 2, 8 * 1.4826 * np.maximum(np.median(away, 0), np.median(away)))
-        out = L + np.maximum(1 - (away / reach) ** 2, 0) ** 2 * (Y - L)
+        reach = np.maximum(reach / 2, 8 * 1.4826 * np.maximum(np.nan_to_num(np.nanmedian(away, 0)), np.nanmedian(away)))
+        out = L + np.nan_to_num(np.maximum(1 - (away / reach) ** 2, 0) ** 2 * (Y - L))
     return out
 
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
+#include <string>
 #include <thread>
 
+#include "pacewise/algebra/blas_kernels.hpp"
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/parallel.hpp"
 #include "pacewise/algebra/random.hpp"
@@ -12,6 +15,9 @@
 extern "C" {
 void openblas_set_num_threads(int) __attribute__((weak));
 int openblas_get_num_threads() __attribute__((weak));
+char* openblas_get_corename() __attribute__((weak));
+void gotoblas_dynamic_init() __attribute__((weak));
+void gotoblas_dynamic_quit() __attribute__((weak));
 }
 
 namespace {
@@ -362,6 +368,46 @@ TEST(ParallelBlocks, BlocksCoverTheRangeOnce) {
     EXPECT_EQ(covered, n);
   }
 }
+
+#if defined(__x86_64__)
+/// As on a processor that OpenBLAS does not know
+void make_blas_fall_back() {
+  ::setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  ::unsetenv("OPENBLAS_CORETYPE");
+}
+
+TEST(BlasKernels, FallbackGivesWayAndProductsAgree) {
+  if (gotoblas_dynamic_quit == nullptr) GTEST_SKIP() << "the BLAS here does not choose its kernels";
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) GTEST_SKIP() << "OPENBLAS_CORETYPE is set";
+  const std::string before = openblas_get_corename();
+  const Matrix<double> A = random_matrix<double>(70, 50, 1), B = random_matrix<double>(50, 90, 2);
+  Matrix<double> slow(70, 90), fast(70, 90);
+  make_blas_fall_back();
+  ASSERT_STREQ(openblas_get_corename(), "Prescott");
+  gemm<double>(Op::plain, Op::plain, 1, A, B, 0, slow.view());
+  choose_blas_kernels();
+  EXPECT_EQ(std::getenv("OPENBLAS_CORETYPE"), nullptr);
+  const std::string after = openblas_get_corename();
+  const bool able = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  EXPECT_EQ(after == "Haswell" || after == "SkylakeX", able) << after;
+  gemm<double>(Op::plain, Op::plain, 1, A, B, 0, fast.view());
+  for (Index i = 0; i < fast.size(); ++i) EXPECT_NEAR(fast.data()[i], slow.data()[i], 1e-12);
+  // a choice that is none of the fallbacks, or the user's own, stays
+  choose_blas_kernels();
+  EXPECT_EQ(openblas_get_corename(), after);
+  make_blas_fall_back();
+  ::setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+  choose_blas_kernels();
+  EXPECT_STREQ(openblas_get_corename(), "Prescott");
+  ::setenv("OPENBLAS_CORETYPE", before.c_str(), 1);
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  ::unsetenv("OPENBLAS_CORETYPE");
+  EXPECT_EQ(openblas_get_corename(), before);
+}
+#endif
 
 TEST(SerialBlas, RestoresTheThreadsOfBlas) {
   if (openblas_get_num_threads == nullptr) GTEST_SKIP() << "the BLAS here is not OpenBLAS";

@@ -1,10 +1,12 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "pacewise/algebra/blas_kernels.hpp"
 #include "pacewise/version.hpp"
 
 // The private module behind the package: arrays in, arrays out. Shapes, defaults and documentation are the package's.
 NB_MODULE(_core, module) {
   using namespace pacewise::python;
+  pacewise::choose_blas_kernels();
   nb::exception<pacewise::Error>(module, "Error", PyExc_ValueError);
   module.attr("__version__") = pacewise::kVersion;
   bind_model(module);
