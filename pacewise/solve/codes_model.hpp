@@ -77,7 +77,7 @@ class CodesModel {
   bool has_columns(Index j) const;
   /// Columns `atoms` of A_j, r numbers each
   void columns(Index j, const std::int32_t* atoms, Index count, MatrixView<double> A, Scratch& scratch) const;
-  /// An upper bound of the curvature of sample j: |A_j| + alpha sum_k |L_jk|
+  /// An upper bound of the curvature of sample j but for the Laplacian's: |A_j|
   double curvature_bound(Index j) const;
 
  private:
@@ -108,7 +108,7 @@ class CodesModel {
   Matrix<float> narrow_;        // B, with entry weights
   Matrix<T> q_;                 // r x n
   double scale_ = 1;
-  double gram_bound_ = 0, consistency_bound_ = 0;  // largest row sums of |A0|, |C|
+  double gram_bound_ = 0, consistency_bound_ = 0;  // no less than |A0|, |C|
 };
 
 /// y = scale A z, over the numbers of z that are not zero

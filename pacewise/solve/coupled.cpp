@@ -39,14 +39,16 @@ struct ProximalScale {
   U bound, step, cut, push;  // 2 c, 1 / 2c, beta / 2c
 };
 
-/// s <- soft(y - (g + 2 A(y - s0)) / 2c, beta / 2c), y <- s + push (s - s_old), on the coordinates of one sample
+/// s <- soft(y - (g + 2 A(y - s0)) / 2c, beta / 2c), y <- s + push (s - s_old), on the coordinates of one sample; y is
+/// kept as y - s0
 template <class U>
-PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, const ProximalScale<U> by, const U* __restrict pull,
-                                          const U* __restrict image, U* __restrict now, U* __restrict ahead,
+PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, const ProximalScale<U> by, const U* __restrict start,
+                                          const U* __restrict pull, const U* __restrict image,
+                                          const U* __restrict ahead, U* __restrict now, U* __restrict next,
                                           ProximalSums& sums) {
   U uphill[kLanes] = {}, changed[kLanes] = {}, move[kLanes] = {};
   in_lanes(count, [&](Index i, int lane) {
-    const U y = ahead[i], old = now[i];
+    const U y = start[i] + ahead[i], old = now[i];
     const U x = y - (pull[i] + 2 * image[i]) * by.step;
     const U above = x - by.cut, below = x + by.cut;
     const U fresh = (above > 0 ? above : U(0)) + (below < 0 ? below : U(0));
@@ -55,7 +57,7 @@ PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, const ProximalScale<U> by
     changed[lane] += (fresh == 0) != (old == 0) ? U(1) : U(0);
     move[lane] = move[lane] < size ? size : move[lane];
     now[i] = fresh;
-    ahead[i] = fresh + by.push * (fresh - old);
+    next[i] = (fresh - start[i]) + by.push * (fresh - old);
   });
   sums.uphill += total(uphill);
   sums.changed += total(changed);
@@ -75,6 +77,12 @@ PACEWISE_WIDE_TEMPLATE double advance(Index count, U t, const U* __restrict dire
     top[lane] = top[lane] < size ? size : top[lane];
   });
   return largest(top);
+}
+
+/// direction <- ahead + keep direction
+template <class U>
+PACEWISE_WIDE_TEMPLATE void turn(Index count, U keep, const U* __restrict ahead, U* __restrict direction) {
+  for (Index i = 0; i < count; ++i) direction[i] = ahead[i] + keep * direction[i];
 }
 
 /// y += damping x; returns <x, y>
@@ -203,10 +211,10 @@ class Coupled {
   void accelerate(double goal) {
     system_.choose(S_, false);
     const auto size = at(system_.unknowns());
-    for (auto* v : {&from_, &now_, &ahead_, &image_, &pull_}) v->assign(size, U(0));
+    for (auto* v : {&from_, &ahead_, &next_, &image_, &pull_}) v->assign(size, U(0));
     gather(S_, from_);
     gather(gradient_, pull_);
-    now_ = ahead_ = from_;
+    now_ = from_;
     // Without entry weights such a step costs half an iteration of conjugate gradients: where those were many, more of
     // these first.
     constexpr int settled_steps = 12;
@@ -216,21 +224,20 @@ class Coupled {
     double momentum = 1;
     int settled = 0;
     for (int step = 0; step < max_steps && settled < settled_steps && !control_.stop(); ++step) {
-      over_samples([&](Index j) {
-        const auto begin = at(system_.begin(j));
-        for (Index a = 0; a < system_.count(j); ++a)
-          image_[begin + at(a)] = ahead_[begin + at(a)] - from_[begin + at(a)];
-        system_.spread(j, image_.data() + begin);
-        return 0.0;
-      });
+      if (system_.packed())
+        over_blocks([&](Index block, int) {
+          system_.spread(block, ahead_);
+          return 0.0;
+        });
       const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2, push = (momentum - 1) / next;
       double uphill = 0;
       changes_.assign(partial_.size(), 0.0);
       moves_.assign(partial_.size(), 0.0);
       uphill = over_blocks([&](Index block, int worker) {
-        system_.apply(block, worker, form, image_);
+        system_.apply(block, worker, form, ahead_, image_);
         return proximal_block(block, push);
       });
+      std::swap(ahead_, next_);
       double changed = 0;
       for (const double c : changes_) changed += c;
       const double move = *std::max_element(moves_.begin(), moves_.end());
@@ -251,7 +258,8 @@ class Coupled {
         proximal_step(system_.count(j),
                       ProximalScale<U>{static_cast<U>(2 * c), static_cast<U>(1 / (2 * c)),
                                        static_cast<U>(beta_ / (2 * c)), static_cast<U>(push)},
-                      pull_.data() + begin, image_.data() + begin, now_.data() + begin, ahead_.data() + begin, sums);
+                      from_.data() + begin, pull_.data() + begin, image_.data() + begin, ahead_.data() + begin,
+                      now_.data() + begin, next_.data() + begin, sums);
     }
     changes_[at(block)] = sums.changed;
     moves_[at(block)] = sums.move;
@@ -290,6 +298,7 @@ class Coupled {
       return now_[i] == U(0) ? 0.0 : s0 + (static_cast<double>(now_[i]) - static_cast<double>(from_[i]));
     };
     refused_ = !(change([&](std::size_t i, double s0) { return to(i, s0) - s0; }) < 0);
+    if (refused_) system_.widen_bounds();
     if (control_.stop() || refused_) return;
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a) {
@@ -332,11 +341,11 @@ class Coupled {
 
   /// step_ = (A + alpha L + damping)_PP^-1 residual_, to a tenth or to the goal
   void conjugate_gradients(double goal) {
-    const auto refresh = [&](U keep, bool first) {  // direction <- preconditioned + keep * direction, spread
-      over_samples([&](Index j) {
-        const auto begin = at(system_.begin(j)), end = at(system_.begin(j + 1));
-        for (std::size_t i = begin; i < end; ++i) direction_[i] = ahead_[i] + (first ? U(0) : keep * direction_[i]);
-        system_.spread(j, direction_.data() + begin);
+    const auto refresh = [&](U keep) {  // direction <- preconditioned + keep * direction, spread
+      over_blocks([&](Index block, int) {
+        const auto [begin, end] = range(block);
+        turn(static_cast<Index>(end - begin), keep, ahead_.data() + begin, direction_.data() + begin);
+        system_.spread(block, direction_);
         return 0.0;
       });
     };
@@ -354,19 +363,19 @@ class Coupled {
     const auto left = [&] { return *std::max_element(moves_.begin(), moves_.end()); };  // max |residual|
     double rho = preconditioned_norm(0);
     const double stop_at = std::max(goal, 0.1 * left());
-    refresh(U(0), true);
+    refresh(U(0));
     constexpr int max_iterations = 2000;
     for (iterations_ = 0; iterations_ < max_iterations && rho > 0 && left() > stop_at && !control_.stop();
          ++iterations_) {
       const double curvature = over_blocks([&](Index block, int worker) {
-        system_.apply(block, worker, CoupledSystem<T, U>::Form::exact, image_);
+        system_.apply(block, worker, CoupledSystem<T, U>::Form::exact, direction_, image_);
         const auto [begin, end] = range(block);
         return damped_product(static_cast<Index>(end - begin), static_cast<U>(damping_), direction_.data() + begin,
                               image_.data() + begin);
       });
       if (!(curvature > 0)) break;
       const double next = preconditioned_norm(rho / curvature);
-      refresh(static_cast<U>(next / rho), false);
+      refresh(static_cast<U>(next / rho));
       rho = next;
     }
   }
@@ -413,7 +422,7 @@ class Coupled {
   std::vector<double> partial_, moves_, changes_;
   std::vector<typename CodesModel<T>::Scratch> scratch_;
   // packed unknowns
-  Vector<U> from_, pull_, now_, ahead_, image_;
+  Vector<U> from_, pull_, now_, ahead_, next_, image_;
   Vector<U>&residual_ = pull_, &step_ = now_, &direction_ = from_;  // the conjugate gradients' names for them
 };
 

@@ -4,10 +4,86 @@
 #include <cmath>
 #include <utility>
 
+#include "pacewise/algebra/random.hpp"
+#include "pacewise/algebra/simd.hpp"
+
 namespace pacewise {
 namespace {
+
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 constexpr double kSmall = 0.5;
+
+/// y += alpha sum_i L_ij x_i, r numbers each; sums stay in registers while the neighbours pass
+template <class U>
+PACEWISE_WIDE_TEMPLATE void add_neighbours(const Sparse& L, Index j, double alpha, MatrixView<const U> x, U* y) {
+  constexpr Index width = 64 / static_cast<Index>(sizeof(U)), vectors = 4;
+  using Lanes [[gnu::vector_size(64), gnu::aligned(sizeof(U)), gnu::may_alias]] = U;
+  const Index first = L.start[at(j)], last = L.start[at(j + 1)];
+  Index k = 0;
+  for (; k + vectors * width <= x.rows; k += vectors * width) {
+    auto* to = reinterpret_cast<Lanes*>(y + k);
+    Lanes sum[vectors];
+    for (Index v = 0; v < vectors; ++v) sum[v] = to[v];
+    for (Index e = first; e < last; ++e) {
+      const auto l = static_cast<U>(alpha * L.value[at(e)]);
+      const auto* from = reinterpret_cast<const Lanes*>(x.col(L.index[at(e)]) + k);
+      for (Index v = 0; v < vectors; ++v) sum[v] += l * from[v];
+    }
+    for (Index v = 0; v < vectors; ++v) to[v] = sum[v];
+  }
+  for (; k < x.rows; ++k)
+    for (Index e = first; e < last; ++e) y[k] += static_cast<U>(alpha * L.value[at(e)]) * x(k, L.index[at(e)]);
+}
+
+/// sum_k |L_jk|: with these on its diagonal a matrix is above L
+double row_sum(const Sparse& L, Index j) {
+  double sum = 0;
+  for (Index e = L.start[at(j)]; e < L.start[at(j + 1)]; ++e) sum += std::abs(L.value[at(e)]);
+  return sum;
+}
+
+/// The largest eigenvalue of D^-1/2 L D^-1/2, D the row sums: how much lower the diagonal may be. By the power method,
+/// from below, hence the margin; normalised Laplacians have about a half.
+double share_of_row_sums(const Sparse& L, const std::vector<double>& row_sums) {
+  constexpr int iterations = 30;
+  constexpr double margin = 1.05;
+  const Index n = L.cols;
+  Random random(7);
+  std::vector<double> x(at(n)), image(at(n));
+  for (double& value : x) value = random.normal();
+  double share = 0;
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    double norm2 = 0;
+    for (const double value : x) norm2 += value * value;
+    if (!(norm2 > 0)) return 1;
+    for (double& value : x) value /= std::sqrt(norm2);
+    share = 0;
+    for (Index j = 0; j < n; ++j) {
+      double sum = 0;
+      for (Index e = L.start[at(j)]; e < L.start[at(j + 1)]; ++e) {
+        const Index i = L.index[at(e)];
+        const double scale = std::sqrt(row_sums[at(i)] * row_sums[at(j)]);
+        if (scale > 0) sum += L.value[at(e)] / scale * x[at(i)];
+      }
+      image[at(j)] = sum;
+      share += x[at(j)] * sum;
+    }
+    std::swap(x, image);
+  }
+  return std::clamp(margin * share, 0.0, 1.0);
+}
+
+/// x <- 0 where not inside
+template <class U>
+PACEWISE_WIDE_TEMPLATE void clear_outside(Index count, const unsigned char* __restrict inside, U* __restrict x) {
+  for (Index i = 0; i < count; ++i) x[i] = inside[i] != 0 ? x[i] : U(0);
+}
+
+template <class U>
+PACEWISE_WIDE_TEMPLATE void scale(Index count, U by, U* x) {
+  for (Index i = 0; i < count; ++i) x[i] *= by;
+}
+
 }  // namespace
 
 template <class T, class U>
@@ -24,8 +100,8 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
       bounds_(at(n_)),
       omega_(at(n_)),
       sets_(at(n_)),
-      start_(at(n_ + 1), 0),
-      spread_(r_, n_) {
+      start_(at(n_ + 1), 0) {
+  if (gram_blocks_) spread_.resize(r_, n_);
   const double data = static_cast<double>((model.features() + r_) * n_) * sizeof(T);
   memory_ = options.memory_bytes > 0 ? static_cast<double>(options.memory_bytes) : std::max(2 * data, 256e6);
   const Index block = std::min(n_, kBlock);
@@ -39,10 +115,18 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
   const bool one = model.one_gram() != nullptr;
   fit_gram_ = cast<U>((one ? *model.one_gram() : model.fit_gram()).view());
   if (!one) consistency_ = cast<U>(model.consistency_gram().view());
+  std::vector<double> row_sums(at(n_));
+  for (Index j = 0; j < n_; ++j) row_sums[at(j)] = row_sum(L_, j);
+  const double share = share_of_row_sums(L_, row_sums);
   for (Index j = 0; j < n_; ++j) {
-    bounds_[at(j)] = model.curvature_bound(j);
+    bounds_[at(j)] = model.curvature_bound(j) + share * alpha_ * row_sums[at(j)];
     omega_[at(j)] = one ? model.weight(j) : model.fit_weight(j);
   }
+}
+
+template <class T, class U>
+void CoupledSystem<T, U>::widen_bounds() {
+  for (Index j = 0; j < n_; ++j) bounds_[at(j)] = model_.curvature_bound(j) + alpha_ * row_sum(L_, j);
 }
 
 template <class T, class U>
@@ -92,6 +176,7 @@ void CoupledSystem<T, U>::grow(const Matrix<T>& S, const Matrix<double>& gradien
       std::is_same_v<U, float> && beta_ > 0 && !made && squares * (m + 600) > 50 * m * static_cast<double>(r_ * n_);
   if (!dear && static_cast<double>(8 + sizeof(U)) * squares <= memory_) return;
   gram_blocks_ = false;
+  spread_ = {};
   for (auto& s : sets_) s = Set();
   dictionary_ = cast<U>(model_.problem().B);
   for (std::size_t t = 0; t < scratch_.size(); ++t) image_.emplace_back(model_.features(), std::min(n_, kBlock));
@@ -115,11 +200,14 @@ void CoupledSystem<T, U>::extend(Index j, int worker) {
 template <class T, class U>
 void CoupledSystem<T, U>::choose(const Matrix<T>& S, bool support_only) {
   support_ = support_only && beta_ > 0 ? &S : nullptr;
-  spread_.fill(0);
   if (!gram_blocks_) {
     for (Index j = 0; j < n_; ++j) start_[at(j + 1)] = (j + 1) * r_;
+    inside_.resize(support_ == nullptr ? 0 : at(r_ * n_));
+    for (Index j = 0; j < n_ && support_ != nullptr; ++j)
+      for (Index k = 0; k < r_; ++k) inside_[at(j * r_ + k)] = S(k, j) != T(0) ? 1 : 0;
     return;
   }
+  spread_.fill(0);
   parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
     for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
       Set& s = set(j);
@@ -142,12 +230,10 @@ Index CoupledSystem<T, U>::size_of_support(Index j) const {
   return r_ - std::count(s, s + r_, T(0));
 }
 
-/// x_k <- 0 outside P_j, where all r numbers are stored
+/// x_j <- 0 outside P_j for some samples, where all r numbers are stored
 template <class T, class U>
-void CoupledSystem<T, U>::keep_support(Index j, U* x) const {
-  if (gram_blocks_ || support_ == nullptr) return;
-  const T* s = support_->col(j);
-  for (Index k = 0; k < r_; ++k) x[k] = s[k] != T(0) ? x[k] : U(0);
+void CoupledSystem<T, U>::keep_support(Index first, Index samples, U* x) const {
+  if (!gram_blocks_ && support_ != nullptr) clear_outside(samples * r_, inside_.data() + first * r_, x);
 }
 
 template <class T, class U>
@@ -239,14 +325,14 @@ void CoupledSystem<T, U>::precondition_together(Index block, int worker, U* y) {
     const double least = 1e-6 * ((kept > 0 ? spectrum_.back() : rest_) + shift);
     const double flat = kept < r_ ? 1 / std::max(rest_ + shift, least) : 0;
     for (Index k = 0; k < kept; ++k) out(k, j) *= static_cast<U>(1 / std::max(spectrum_[at(k)] + shift, least) - flat);
-    for (Index k = 0; k < r_; ++k) in(k, j) *= static_cast<U>(flat);
+    scale(r_, static_cast<U>(flat), in.col(j));
   }
   gemm<U>(Op::plain, Op::plain, 1, basis_, out, 1, in);
-  for (Index j = 0; j < b; ++j) {
+  for (Index j = 0; j < b && gram_blocks_; ++j) {
     U* x = y + begin(first + j);
-    for (Index a = 0; a < count(first + j) && gram_blocks_; ++a) x[a] = in(atom(first + j, a), j);
-    keep_support(first + j, x);
+    for (Index a = 0; a < count(first + j); ++a) x[a] = in(atom(first + j, a), j);
   }
+  keep_support(first, b, in.data);
 }
 
 template <class T, class U>
@@ -284,73 +370,59 @@ void CoupledSystem<T, U>::factorise_diagonal(Index j, const std::int32_t* atoms,
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::spread(Index j, const U* x) {
-  U* column = spread_.col(j);
-  if (!gram_blocks_)
-    std::copy_n(x, r_, column);
-  else
-    for (Index a = 0; a < count(j); ++a) column[atom(j, a)] = x[a];
+void CoupledSystem<T, U>::spread(Index block, const Vector<U>& x) {
+  if (!gram_blocks_) return;
+  for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+    for (Index a = 0; a < count(j); ++a) spread_(atom(j, a), j) = x[at(begin(j) + a)];
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::add_coupling(Index j, U* y) const {
-  for (Index e = L_.start[at(j)]; e < L_.start[at(j + 1)]; ++e) {
-    const auto l = static_cast<U>(alpha_ * L_.value[at(e)]);
-    const U* z = spread_.col(L_.index[at(e)]);
-    for (Index k = 0; k < r_; ++k) y[k] += l * z[k];
-  }
+MatrixView<const U> CoupledSystem<T, U>::as_matrix(const Vector<U>& x) const {
+  return gram_blocks_ ? spread_.view() : MatrixView<const U>(x.data(), r_, n_);
 }
 
-/// A_j z_j over the working set, spread
+/// A_j x_j over the working set, spread
 template <class T, class U>
-void CoupledSystem<T, U>::apply_gram(Index j, int worker, U* y) {
+void CoupledSystem<T, U>::apply_gram(Index j, int worker, const U* x, U* y) {
   const Set& s = set(j);
   U* in = in_[static_cast<std::size_t>(worker)].data();
   U* out = in + r_;
-  const U* z = spread_.col(j);
-  for (Index a = 0; a < s.made; ++a) in[a] = z[s.atoms[at(a)]];
+  for (Index a = 0; a < s.made; ++a) in[a] = x[s.atoms[at(a)]];
   multiply_one<U>({s.gram.data(), s.made, s.made}, in, out);
   std::fill_n(y, r_, U(0));
   for (Index a = 0; a < s.made; ++a) y[s.atoms[at(a)]] = out[a];
 }
 
-/// y = B' (w v B z), for the samples of a block as spread
+/// y = B' (w v B x), for the samples of a block
 template <class T, class U>
-void CoupledSystem<T, U>::apply_dictionary(Index first, int worker, MatrixView<U> y) {
+void CoupledSystem<T, U>::apply_dictionary(Index first, int worker, MatrixView<const U> x, MatrixView<U> y) {
   const auto image = image_[static_cast<std::size_t>(worker)].view().columns(0, y.cols);
-  gemm<U>(Op::plain, Op::plain, 1, dictionary_, spread_.view().columns(first, y.cols), 0, image);
+  gemm<U>(Op::plain, Op::plain, 1, dictionary_, x, 0, image);
   for (Index j = 0; j < y.cols; ++j) weigh(model_.problem().weights, first + j, image.columns(j, 1));
   gemm<U>(Op::transposed, Op::plain, 1, dictionary_, image, 0, y);
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::apply(Index block, int worker, Form form, Vector<U>& y) {
+void CoupledSystem<T, U>::apply(Index block, int worker, Form form, const Vector<U>& x, Vector<U>& y) {
   const Index first = block * kBlock, b = block_length(n_, block);
-  const auto out = out_[static_cast<std::size_t>(worker)].view().columns(0, b);
-  const MatrixView<const U> in = spread_.view().columns(first, b);
+  const auto out = gram_blocks_ ? out_[static_cast<std::size_t>(worker)].view().columns(0, b)
+                                : MatrixView<U>(y.data() + begin(first), r_, b);
+  const MatrixView<const U> all = as_matrix(x), in = all.columns(first, b);
   const bool together = model_.shared() || form == Form::near;
   if (together) {
     gemm<U>(Op::plain, Op::plain, 1, fit_gram_, in, 0, out);
-    for (Index j = 0; j < b; ++j) {
-      const auto omega = static_cast<U>(omega_[at(first + j)]);
-      for (Index k = 0; k < r_ && omega != U(1); ++k) out(k, j) *= omega;
-    }
+    for (Index j = 0; j < b; ++j)
+      if (const auto omega = static_cast<U>(omega_[at(first + j)]); omega != U(1)) scale(r_, omega, out.col(j));
   } else if (gram_blocks_) {
-    for (Index j = 0; j < b; ++j) apply_gram(first + j, worker, out.col(j));
+    for (Index j = 0; j < b; ++j) apply_gram(first + j, worker, in.col(j), out.col(j));
   } else {
-    apply_dictionary(first, worker, out);
+    apply_dictionary(first, worker, in, out);
   }
   if (!consistency_.empty() && (together || !gram_blocks_)) gemm<U>(Op::plain, Op::plain, 1, consistency_, in, 1, out);
-  for (Index j = 0; j < b; ++j) {
-    add_coupling(first + j, out.col(j));
-    U* to = y.data() + begin(first + j);
-    if (!gram_blocks_) {
-      std::copy_n(out.col(j), r_, to);
-      keep_support(first + j, to);
-    } else {
-      for (Index a = 0; a < count(first + j); ++a) to[a] = out(atom(first + j, a), j);
-    }
-  }
+  for (Index j = 0; j < b; ++j) add_neighbours(L_, first + j, alpha_, all, out.col(j));
+  keep_support(first, b, out.data);
+  for (Index j = 0; j < b && gram_blocks_; ++j)
+    for (Index a = 0; a < count(first + j); ++a) y[at(begin(first + j) + a)] = out(atom(first + j, a), j);
 }
 
 template <class T, class U>

@@ -4,8 +4,8 @@
 namespace pacewise {
 
 /// The quadratic form (A + alpha L) on chosen coordinates P_j of every sample, for the solver of the coupled S-step.
-/// Unknowns are stored sample by sample: with Gram blocks those of P_j alone, otherwise all r of them, zero outside
-/// P_j. `spread` holds them as an r x n matrix so that L can mix samples.
+/// Unknowns are stored sample by sample: with Gram blocks those of P_j alone, `spread` as an r x n matrix so that L can
+/// mix samples; otherwise all r of them, zero outside P_j, which is such a matrix already.
 ///   without entry weights: A_j z_j is one r x r product for a block of samples;
 ///   with them: Gram blocks over each sample's working set W_j (support and violators, kept between rounds) where those
 ///   are small, products through the dictionary otherwise. Then there is also a form that only comes near, with the
@@ -31,18 +31,21 @@ class CoupledSystem {
   Index count(Index j) const { return begin(j + 1) - begin(j); }
   Index atom(Index j, Index a) const { return gram_blocks_ ? atoms_[static_cast<std::size_t>(begin(j) + a)] : a; }
 
-  /// spread(:, j) <- x_j. Call for all samples before apply().
-  void spread(Index j, const U* x);
-  /// y_j = ((A + alpha L) x)_j for the samples of one block, x as spread
+  /// Whether unknowns must be spread, those of all blocks, before apply() multiplies them
+  bool packed() const { return gram_blocks_; }
+  void spread(Index block, const Vector<U>& x);
+  /// y_j = ((A + alpha L) x)_j for the samples of one block
   enum class Form : std::uint8_t { exact, near };
-  void apply(Index block, int worker, Form form, Vector<U>& y);
+  void apply(Index block, int worker, Form form, const Vector<U>& x, Vector<U>& y);
   /// Whether the near form is the one to find supports with: where the exact one is dear, but not in double, the last
   /// resort.
   bool near_leads() const { return !model_.shared() && !gram_blocks_ && std::is_same_v<U, float>; }
   /// y_j <- preconditioner^-1 y_j for the samples of one block
   void precondition(Index block, int worker, Vector<U>& y);
-  /// |A_j| + alpha sum_k |L_jk| at least, for every sample
+  /// With 2 bound(j) on its diagonal a matrix is above the second derivative: |A_j| + alpha sum_k |L_jk| is enough for
+  /// certain, and what it is after widen_bounds(); before that it is as much as L seems to need.
   double bound(Index j) const { return bounds_[static_cast<std::size_t>(j)]; }
+  void widen_bounds();
   double largest_bound() const;
 
  private:
@@ -56,16 +59,16 @@ class CoupledSystem {
   enum class Preconditioner : std::uint8_t { diagonal, blocks, together };
   Set& set(Index j) { return sets_[static_cast<std::size_t>(j)]; }
   Index size_of_support(Index j) const;
-  void keep_support(Index j, U* x) const;
+  void keep_support(Index first, Index samples, U* x) const;
+  MatrixView<const U> as_matrix(const Vector<U>& x) const;
   const std::int32_t* atoms_in_use(Index j);
   void extend(Index j, int worker);
-  void add_coupling(Index j, U* y) const;
   void factorise_block(Index j, double shift);
   void factorise_diagonal(Index j, const std::int32_t* atoms, double shift, typename CodesModel<T>::Scratch& scratch);
   void decompose();
   void precondition_together(Index block, int worker, U* y);
-  void apply_gram(Index j, int worker, U* y);
-  void apply_dictionary(Index first, int worker, MatrixView<U> y);
+  void apply_gram(Index j, int worker, const U* x, U* y);
+  void apply_dictionary(Index first, int worker, MatrixView<const U> x, MatrixView<U> y);
 
   const CodesModel<T>& model_;
   const Control control_;
@@ -79,9 +82,10 @@ class CoupledSystem {
   std::vector<double> diagonal_, bounds_, omega_;
   std::vector<Set> sets_;
   const Matrix<T>* support_ = nullptr;  // P_j is its support
+  std::vector<unsigned char> inside_;   // 1 on P_j, where all r numbers are stored
   std::vector<Index> start_;
   std::vector<std::int32_t> atoms_;
-  Matrix<U> spread_;
+  Matrix<U> spread_;  // with Gram blocks
   std::vector<typename CodesModel<T>::Scratch> scratch_;
   // of each worker: r x b, and r x r
   std::vector<Matrix<U>> in_, out_;
