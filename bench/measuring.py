@@ -1,16 +1,21 @@
 """What the benchmarks share: times, the table of results, the data and dictionary they work on, pictures.
 
-Imported first: it keeps every BLAS to one thread, which has to be said before NumPy is loaded.
+Imported first: it keeps every BLAS to one thread, and every OpenBLAS, in whose wheel ever, to kernels fit for this processor,
+which an old one would not know. Both have to be said before NumPy is loaded.
 """
 
 from __future__ import annotations
 
 import os
+import pathlib
 
 for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+processor = pathlib.Path("/proc/cpuinfo")
+for ability, kernels in {"avx512vl": "SkylakeX", "avx2": "Haswell"}.items():
+    if processor.exists() and f" {ability} " in processor.read_text():
+        os.environ.setdefault("OPENBLAS_CORETYPE", kernels)
 
-import pathlib
 import time
 import warnings
 

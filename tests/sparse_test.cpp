@@ -52,6 +52,32 @@ TEST(Sparse, TripletsAreSortedSummedAndZerosLeftOut) {
   EXPECT_EQ(b.value, (std::vector<double>{1.0}));
 }
 
+TEST(Sparse, SeparateGroupsAndTheirParts) {
+  // 0-3-5, 1-4, 2 alone, 6-7; an entry that is stored and zero connects nothing
+  std::vector<Triplet> entries;
+  for (const auto& [i, j] : std::vector<std::pair<std::int32_t, std::int32_t>>{{0, 3}, {3, 5}, {1, 4}, {6, 7}}) {
+    entries.push_back({i, j, -1.0 - i});
+    entries.push_back({j, i, -1.0 - i});
+  }
+  for (std::int32_t i = 0; i < 8; ++i) entries.push_back({i, i, 2.0 + i});
+  Sparse a = sparse_from_triplets(8, 8, entries);
+  using Groups = std::vector<std::vector<Index>>;
+  EXPECT_EQ(separate_groups(a, 1), (Groups{{0, 3, 5}, {1, 4}, {2}, {6, 7}}));
+  EXPECT_EQ(separate_groups(a, 3), (Groups{{0, 3, 5}, {1, 2, 4}, {6, 7}}));
+  EXPECT_EQ(separate_groups(a, 100), (Groups{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(separate_groups(Sparse{}, 1), Groups{});
+  for (double& value : a.value)
+    if (value == -2) value = 0;
+  EXPECT_EQ(separate_groups(a, 1), (Groups{{0, 3, 5}, {1}, {2}, {4}, {6, 7}}));
+  const Matrix<double> whole = dense(a);
+  for (const auto& group : separate_groups(a, 3)) {
+    const Matrix<double> part = dense(restrict_to(a, group));
+    ASSERT_EQ(part.cols(), static_cast<Index>(group.size()));
+    for (Index j = 0; j < part.cols(); ++j)
+      for (Index i = 0; i < part.rows(); ++i) EXPECT_EQ(part(i, j), whole(group[to_size(i)], group[to_size(j)]));
+  }
+}
+
 TEST(Sparse, TripletsOutsideAreRefused) {
   EXPECT_THROW(sparse_from_triplets(2, 2, {{2, 0, 1.0}}), Error);
   EXPECT_THROW(sparse_from_triplets(2, 2, {{0, -1, 1.0}}), Error);

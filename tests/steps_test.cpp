@@ -66,6 +66,42 @@ TYPED_TEST(Steps, CodesAreOptimalWhenNewtonSystemsAreNotStored) {
       for (const double ratio : {0.0, 0.05}) check_codes<TypeParam>(shape, kind, 8, 1, ratio, 1);
 }
 
+/// Groups so large that each has all threads, and so small that they share them; the last is two rings together
+std::vector<zoo::Shape> unconnected() {
+  zoo::Shape few{"three rings", 12, 200, 8}, many{"seven rings", 12, 448, 8};
+  few.rings = 3;
+  many.rings = 7;
+  zoo::Shape uneven = many;
+  uneven.name = "eight rings";
+  uneven.rings = 8;
+  return {few, many, uneven};
+}
+
+TYPED_TEST(Steps, CodesOfUnconnectedSamplesAreOptimal) {
+  for (const auto& shape : unconnected())
+    for (const Kind kind : kKinds)
+      for (const double gamma : {0.0, 1.0})
+        for (const double ratio : {0.0, 0.02}) check_codes<TypeParam>(shape, kind, 8, gamma, ratio, 0);
+}
+
+TYPED_TEST(Steps, CodesOfUnconnectedSamplesHaveTheSameBitsForAnyNumberOfThreads) {
+  for (const auto& shape : unconnected())
+    for (const Kind kind : {Kind::sample, Kind::element}) {
+      const auto p = zoo::make<TypeParam>(shape, kind, 7);
+      CodesProblem<TypeParam> problem{p.X, p.weights, p.B, 0, {&p.L, 8, &p.H, &p.Q, 1}};
+      problem.beta = 0.05 * largest_beta(problem, {});
+      std::vector<Matrix<TypeParam>> codes;
+      for (const int threads : {1, 2, 3}) {
+        Control control;
+        control.threads = threads;
+        codes.emplace_back(p.B.cols(), p.X.cols());
+        solve_codes(problem, codes.back(), {tolerance<TypeParam>().certificate, 500, 0}, control);
+      }
+      EXPECT_EQ(codes[0].numbers(), codes[1].numbers()) << p.name;
+      EXPECT_EQ(codes[0].numbers(), codes[2].numbers()) << p.name;
+    }
+}
+
 /// `keep`: the share of the codes that stay
 template <class T>
 void check_dictionary(const zoo::Shape& shape, Kind kind, double size, double keep, std::size_t memory_bytes) {

@@ -42,6 +42,7 @@ struct Shape {
   bool zero_samples = false;
   bool constant_features = false;
   bool unobserved = false;  // a sample and a feature without any observed entry
+  Index rings = 1;          // graphs that nothing connects: samples j, j + rings, j + 2 rings, ..
 };
 
 inline std::vector<Shape> shapes() {
@@ -59,12 +60,13 @@ inline std::vector<Shape> shapes() {
           {"weights 1e-6 to 1e6", 12, 18, 7, false, false, 0, true}};
 }
 
-/// L = D - A of a ring with chords, normalised as 1 - D^-1/2 A D^-1/2; H: a vertex and its two ring neighbours
-inline void ring(Index n, Sparse& L, Sparse& H) {
+/// L = D - A of rings, normalised as 1 - D^-1/2 A D^-1/2; H: a vertex and its ring neighbour
+inline void ring(Index n, Sparse& L, Sparse& H, Index rings = 1) {
   std::vector<Triplet> l, h;
   for (Index j = 0; j < n; ++j) {
-    const auto at = static_cast<std::int32_t>(j), next = static_cast<std::int32_t>((j + 1) % n);
-    if (n > 2) {
+    const auto at = static_cast<std::int32_t>(j);
+    const auto next = static_cast<std::int32_t>(j + rings < n ? j + rings : j % rings);
+    if (n > 2 * rings) {
       l.push_back({at, at, 1});
       l.push_back({at, next, -0.5});
       l.push_back({next, at, -0.5});
@@ -124,7 +126,7 @@ Instance<T> make(const Shape& shape, Kind kind, std::uint64_t seed) {
         if (w == 0) p.X(i, j) = 0;
       }
   }
-  ring(n, p.L, p.H);
+  ring(n, p.L, p.H, shape.rings);
   p.Q = Matrix<T>(n, r);
   for (Index k = 0; k < r; ++k)
     for (Index e = 0; e < n; ++e) p.Q(e, k) = static_cast<T>(0.2 * random.normal());

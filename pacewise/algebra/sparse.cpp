@@ -139,6 +139,45 @@ std::vector<double> diagonal(const Sparse& a) {
   return out;
 }
 
+Sparse restrict_to(const Sparse& a, const std::vector<Index>& some) {
+  std::vector<std::int32_t> place(to_size(a.rows), -1);
+  for (std::size_t i = 0; i < some.size(); ++i) place[to_size(some[i])] = static_cast<std::int32_t>(i);
+  const auto size = static_cast<Index>(some.size());
+  Sparse out{size, size, {0}, {}, {}};
+  for (const Index j : some) {
+    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
+      if (const std::int32_t row = place[to_size(a.index[to_size(p)])]; row >= 0) {
+        out.index.push_back(row);
+        out.value.push_back(a.value[to_size(p)]);
+      }
+    out.start.push_back(out.nonzeros());
+  }
+  return out;
+}
+
+std::vector<std::vector<Index>> separate_groups(const Sparse& a, Index least) {
+  std::vector<char> seen(to_size(a.cols), 0);
+  std::vector<std::vector<Index>> groups;
+  for (Index first = 0; first < a.cols; ++first) {
+    if (seen[to_size(first)] != 0) continue;
+    if (groups.empty() || static_cast<Index>(groups.back().size()) >= least) groups.emplace_back();
+    std::vector<Index>& group = groups.back();
+    std::size_t next = group.size();
+    seen[to_size(first)] = 1;
+    for (group.push_back(first); next < group.size(); ++next) {
+      const Index j = group[next];
+      for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p) {
+        const Index i = a.index[to_size(p)];
+        if (a.value[to_size(p)] == 0 || seen[to_size(i)] != 0) continue;
+        seen[to_size(i)] = 1;
+        group.push_back(i);
+      }
+    }
+  }
+  for (auto& group : groups) std::sort(group.begin(), group.end());
+  return groups;
+}
+
 void check_symmetric(const Sparse& a, const char* name) {
   check_structure(a, name);
   double largest = 0;

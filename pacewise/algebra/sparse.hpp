@@ -30,6 +30,11 @@ Sparse multiply(const Sparse& a, const Sparse& b);
 /// diag(left) * a * diag(right); an empty vector stands for ones
 Sparse scale(const Sparse& a, const std::vector<double>& left, const std::vector<double>& right);
 std::vector<double> diagonal(const Sparse& a);
+/// a(some, some), `some` ascending
+Sparse restrict_to(const Sparse& a, const std::vector<Index>& some);
+/// Rows of a symmetric matrix, in groups that no entry connects; every group ascending, and small ones put together
+/// until they have `least` members.
+std::vector<std::vector<Index>> separate_groups(const Sparse& a, Index least);
 /// Square, indices in range and sorted, finite, symmetric to rounding: else an Error that begins with `name`.
 void check_symmetric(const Sparse& a, const char* name);
 

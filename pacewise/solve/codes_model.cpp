@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "pacewise/algebra/simd.hpp"
 
@@ -64,52 +65,64 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   weighted.resize(model.features(), model.atoms());
   root.resize(static_cast<std::size_t>(model.features()));
   used.reserve(static_cast<std::size_t>(model.atoms()));
-  if (model.narrow_.empty()) return;
+  if (model.forms_->narrow.empty()) return;
   narrow.resize(model.features(), model.atoms());
   narrow_root.resize(static_cast<std::size_t>(model.features()));
   narrow_gram.resize(model.atoms(), model.atoms());
 }
 
 template <class T>
-CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control) : problem_(problem) {
+struct CodesModel<T>::LazySpectrum {
+  double mean_weight = 0;
+  std::once_flag made;
+  Spectrum value;
+};
+
+template <class T>
+void CodesModel<T>::build_forms(Forms& forms, bool many_lack_few) const {
+  const Index m = features(), r = atoms();
+  const auto& weights = problem_.weights;
+  const auto& coupling = problem_.coupling;
+  const int closer = coupling.manifold() ? 8 : 0;  // elsewhere bounds only tell what is out of range
+  Matrix<double> B = cast<double>(problem_.B);     // in double whatever T: it serves all samples
+  for (Index k = 0; k < r && shared() && !weights.feature.empty(); ++k)
+    for (Index i = 0; i < m; ++i)
+      B(i, k) *= std::sqrt(static_cast<double>(weights.feature[static_cast<std::size_t>(i)]));
+  forms.gram.resize(r, r);
+  gram<double>(Op::transposed, 1, B, 0, forms.gram.view());
+  forms.gram_bound = eigenvalue_bound(forms.gram, closer);
+  if (!shared() && forms.gram_bound < 1e30) forms.narrow = cast<float>(problem_.B);
+  if (many_lack_few) {
+    forms.rows_of_B = Matrix<double>((r + kTile - 1) / kTile * kTile, m);
+    for (Index k = 0; k < r; ++k)
+      for (Index i = 0; i < m; ++i) forms.rows_of_B(k, i) = B(i, k);
+  }
+  if (!coupling.consistent()) return;
+  const Matrix<double> Q = cast<double>(coupling.consistency->view());
+  forms.consistency.resize(r, r);
+  gram<double>(Op::transposed, coupling.gamma, Q, 0, forms.consistency.view());
+  forms.consistency_bound = eigenvalue_bound(forms.consistency, closer);
+  const bool uniform =
+      std::adjacent_find(weights.sample.begin(), weights.sample.end(), std::not_equal_to<>()) == weights.sample.end();
+  if (!shared() || !uniform) return;
+  forms.sum = forms.gram;
+  for (Index i = 0; i < forms.sum.size(); ++i)
+    forms.sum.data()[i] = omega(0) * forms.gram.data()[i] + forms.consistency.data()[i];
+}
+
+template <class T>
+CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control)
+    : problem_(problem), spectrum_(std::make_shared<LazySpectrum>()) {
   require(problem);
   const SerialBlas serial;
   const Index m = features(), n = samples(), r = atoms();
   const auto& weights = problem_.weights;
   const auto& coupling = problem_.coupling;
-  const int closer = coupling.manifold() ? 8 : 0;  // elsewhere bounds only tell what is out of range
-  if (shared()) {                                  // A0 = B' diag(phi) B, in double whatever T: it serves all samples
-    Matrix<double> B = cast<double>(problem_.B);
-    for (Index k = 0; k < r && !weights.feature.empty(); ++k)
-      for (Index i = 0; i < m; ++i)
-        B(i, k) *= std::sqrt(static_cast<double>(weights.feature[static_cast<std::size_t>(i)]));
-    gram_.resize(r, r);
-    gram<double>(Op::transposed, 1, B, 0, gram_.view());
-    gram_bound_ = eigenvalue_bound(gram_, closer);
-  } else {
-    gram_.resize(r, r);
-    gram<double>(Op::transposed, 1, cast<double>(problem_.B), 0, gram_.view());
-    gram_bound_ = eigenvalue_bound(gram_, closer);
-    mask_ = Mask(weights, m, n, control);
-    if (gram_bound_ < 1e30) narrow_ = cast<float>(problem_.B);
-    if (mask_.any_few()) {
-      rows_of_B_ = Matrix<double>((r + kTile - 1) / kTile * kTile, m);
-      for (Index k = 0; k < r; ++k)
-        for (Index i = 0; i < m; ++i) rows_of_B_(k, i) = static_cast<double>(problem_.B(i, k));
-    }
-  }
-  if (coupling.consistent()) {  // C = gamma Q'Q
-    const Matrix<double> Q = cast<double>(coupling.consistency->view());
-    consistency_.resize(r, r);
-    gram<double>(Op::transposed, coupling.gamma, Q, 0, consistency_.view());
-    consistency_bound_ = eigenvalue_bound(consistency_, closer);
-    const bool uniform =
-        std::adjacent_find(weights.sample.begin(), weights.sample.end(), std::not_equal_to<>()) == weights.sample.end();
-    if (shared() && uniform) {
-      sum_ = gram_;
-      for (Index i = 0; i < sum_.size(); ++i) sum_.data()[i] = omega(0) * gram_.data()[i] + consistency_.data()[i];
-    }
-  }
+  if (!shared()) mask_ = Mask(weights, m, n, control);
+  auto forms = std::make_shared<Forms>();
+  build_forms(*forms, mask_.any_few());
+  forms_ = std::move(forms);
+  for (Index j = 0; j < n && coupling.manifold(); ++j) spectrum_->mean_weight += fit_weight(j) / static_cast<double>(n);
   // q_j = B'(w_j v_j x_j) + gamma Q'h_j, and the certificates' scale from its first part
   q_.resize(r, n);
   const bool unweighted = weights.sample.empty() && weights.feature.empty() && weights.entry.empty();
@@ -149,6 +162,50 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   scale_ = 0;
   for (const double t : top) scale_ = std::max(scale_, t);
   if (!(scale_ > 0)) scale_ = 1;
+}
+
+template <class T>
+CodesModel<T>::CodesModel(const CodesModel& whole, const CodesProblem<T>& problem, std::shared_ptr<const Own> own)
+    : own_(std::move(own)),
+      problem_(problem),
+      forms_(whole.forms_),
+      spectrum_(whole.spectrum_),
+      q_(whole.atoms(), problem.X.cols),
+      scale_(whole.scale_) {}
+
+template <class T>
+CodesModel<T> CodesModel<T>::part(const std::vector<Index>& samples, const Control& control) const {
+  const Index n = static_cast<Index>(samples.size());
+  const auto& weights = problem_.weights;
+  auto own = std::make_shared<Own>();
+  own->laplacian = restrict_to(*problem_.coupling.laplacian, samples);
+  own->weights.feature = weights.feature;
+  if (!weights.entry.empty()) own->weights.entry.resize(features(), n);
+  for (Index j = 0; j < n; ++j) {
+    const Index from = samples[static_cast<std::size_t>(j)];
+    if (!weights.sample.empty()) own->weights.sample.push_back(weights.sample[static_cast<std::size_t>(from)]);
+    if (!weights.entry.empty()) std::copy_n(weights.entry.col(from), features(), own->weights.entry.col(j));
+  }
+  CodesProblem<T> problem{problem_.X.columns(0, n), own->weights, problem_.B, problem_.beta, problem_.coupling};
+  problem.coupling.laplacian = &own->laplacian;
+  CodesModel out(*this, problem, std::move(own));
+  for (Index j = 0; j < n; ++j) std::copy_n(q_.col(samples[static_cast<std::size_t>(j)]), atoms(), out.q_.col(j));
+  if (!shared()) out.mask_ = Mask(out.problem_.weights, features(), n, control);
+  return out;
+}
+
+template <class T>
+const typename CodesModel<T>::Spectrum& CodesModel<T>::spectrum() const {
+  std::call_once(spectrum_->made, [&] {
+    const SerialBlas serial;
+    Spectrum& out = spectrum_->value;
+    out.vectors = forms_->gram;
+    const Matrix<double>& C = forms_->consistency;
+    for (Index i = 0; i < out.vectors.size(); ++i)
+      out.vectors.data()[i] = spectrum_->mean_weight * out.vectors.data()[i] + (C.empty() ? 0.0 : C.data()[i]);
+    out.values = symmetric_eigen(out.vectors.view());
+  });
+  return spectrum_->value;
 }
 
 PACEWISE_WIDE_VECTORS
@@ -255,28 +312,28 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
   const auto wide = scratch.wide.view().columns(0, b);
   if (shared()) {
     if (few_nonzero(wide))
-      for (Index j = 0; j < b; ++j) multiply_sparse(gram_, 1, wide.col(j), Y.col(j));
+      for (Index j = 0; j < b; ++j) multiply_sparse(forms_->gram, 1, wide.col(j), Y.col(j));
     else
-      gemm<double>(Op::plain, Op::plain, 1, gram_, wide, 0, Y);
+      gemm<double>(Op::plain, Op::plain, 1, forms_->gram, wide, 0, Y);
     for (Index j = 0; j < b && !problem_.weights.sample.empty(); ++j)
       for (Index k = 0; k < r; ++k) Y(k, j) *= omega(samples[j]);
   } else if (all_few(samples, b)) {
     for (Index j = 0; j < b; ++j) {
       const Index sample = samples[j];
       double* y = Y.col(j);
-      multiply_sparse(gram_, mask_.top(sample), wide.col(j), y);
+      multiply_sparse(forms_->gram, mask_.top(sample), wide.col(j), y);
       double largest = 0;
       for (Index k = 0; k < r; ++k) largest = std::max(largest, std::abs(y[k]));
       if (largest > 1e4 * scale_)  // what is left after the subtraction would be rounding
         through_dictionary(samples, j, 1, Y, scratch);
       else
-        subtract_rows(rows_of_B_, r, mask_.rows(sample), mask_.lacks(sample), wide.col(j),
+        subtract_rows(forms_->rows_of_B, r, mask_.rows(sample), mask_.lacks(sample), wide.col(j),
                       nonzero_of(wide.col(j), r, scratch.used), y);
     }
   } else {
     through_dictionary(samples, 0, b, Y, scratch);
   }
-  if (!consistency_.empty()) gemm<double>(Op::plain, Op::plain, 1, consistency_, wide, 1, Y);
+  if (!forms_->consistency.empty()) gemm<double>(Op::plain, Op::plain, 1, forms_->consistency, wide, 1, Y);
 }
 
 // Y = B'(w v (B z)) for `count` of the samples from `first` on
@@ -364,13 +421,14 @@ void CodesModel<T>::columns(Index j, const std::int32_t* atoms, Index count, Mat
       const Index k = atoms[std::min(first + t, count - 1)];
       Y[t] = A.col(k);
       if (first + t >= count) continue;
-      for (Index i = 0; i < r; ++i) Y[t][i] = top * gram_(i, k) + (consistency_.empty() ? 0.0 : consistency_(i, k));
+      for (Index i = 0; i < r; ++i)
+        Y[t][i] = top * forms_->gram(i, k) + (forms_->consistency.empty() ? 0.0 : forms_->consistency(i, k));
     }
     for (std::size_t e = 0; e < rows.size(); ++e)
       for (Index t = 0; t < kGroup; ++t)
         by[e * kGroup + static_cast<std::size_t>(t)] =
-            first + t < count ? lacks[e] * rows_of_B_(atoms[first + t], rows[e]) : 0.0;
-    subtract_from_columns(rows_of_B_, r, rows, by, Y);
+            first + t < count ? lacks[e] * forms_->rows_of_B(atoms[first + t], rows[e]) : 0.0;
+    subtract_from_columns(forms_->rows_of_B, r, rows, by, Y);
   }
 }
 
@@ -388,7 +446,7 @@ void CodesModel<T>::gram_of_few_rows(Index j, const std::int32_t* atoms, Index s
           scratch.root[static_cast<std::size_t>(e)] * static_cast<double>(atom[rows[static_cast<std::size_t>(e)]]);
   }
   for (Index b = 0; b < size; ++b)
-    for (Index a = 0; a < size; ++a) gram(a, b) = mask_.top(j) * gram_(atoms[a], atoms[b]);
+    for (Index a = 0; a < size; ++a) gram(a, b) = mask_.top(j) * forms_->gram(atoms[a], atoms[b]);
   if (few > 0) pacewise::gram<double>(Op::transposed, -1, rooted, 1, gram);
 }
 
@@ -420,7 +478,7 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
   if (shared()) {
     const double w = omega(j);
     for (Index b = old; b < size; ++b)
-      for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = w * gram_(atoms[a], atoms[b]);
+      for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = w * forms_->gram(atoms[a], atoms[b]);
   } else if (mask_.few(j)) {
     gram_of_few_rows(j, atoms, size, gram, scratch);
     old = 0;  // made anew
@@ -432,10 +490,10 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
 
 template <class T>
 void CodesModel<T>::add_consistency(const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram) const {
-  if (consistency_.empty()) return;
+  if (forms_->consistency.empty()) return;
   for (Index b = old; b < size; ++b)
     for (Index a = 0; a <= b; ++a) {
-      gram(a, b) += consistency_(atoms[a], atoms[b]);
+      gram(a, b) += forms_->consistency(atoms[a], atoms[b]);
       gram(b, a) = gram(a, b);
     }
 }
@@ -444,7 +502,7 @@ template <class T>
 bool CodesModel<T>::rough_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                                Scratch& scratch) const {
   const double top = mask_.top(j);
-  if (narrow_.empty() || mask_.few(j) || !(top > 0)) {
+  if (forms_->narrow.empty() || mask_.few(j) || !(top > 0)) {
     extend_gram(j, atoms, old, size, gram, scratch);
     return false;
   }
@@ -453,7 +511,7 @@ bool CodesModel<T>::rough_gram(Index j, const std::int32_t* atoms, Index old, In
   weigh(problem_.weights, j, MatrixView<double>(scratch.root.data(), m, 1));
   float* factor = scratch.narrow_root.data();  // at most 1: no overflow
   shares_of(scratch.root.data(), top, old == 0, m, factor);
-  for (Index a = old; a < size; ++a) product_of(factor, narrow_.col(atoms[a]), m, scratch.narrow.col(a));
+  for (Index a = old; a < size; ++a) product_of(factor, forms_->narrow.col(atoms[a]), m, scratch.narrow.col(a));
   if (old == 0) {
     pacewise::gram<float>(Op::transposed, 1, scratch.narrow.view().columns(0, size), 0,
                           MatrixView<float>(scratch.narrow_gram.data(), size, size, this->atoms()));
@@ -462,7 +520,7 @@ bool CodesModel<T>::rough_gram(Index j, const std::int32_t* atoms, Index old, In
   } else {
     for (Index b = old; b < size; ++b)
       for (Index a = 0; a <= b; ++a)
-        gram(a, b) = gram(b, a) = top * dot(narrow_.col(atoms[a]), scratch.narrow.col(b), m);
+        gram(a, b) = gram(b, a) = top * dot(forms_->narrow.col(atoms[a]), scratch.narrow.col(b), m);
   }
   add_consistency(atoms, old, size, gram);
   return true;
@@ -470,7 +528,7 @@ bool CodesModel<T>::rough_gram(Index j, const std::int32_t* atoms, Index old, In
 
 template <class T>
 double CodesModel<T>::weight(Index j) const {
-  return sum_.empty() ? fit_weight(j) : 1;
+  return forms_->sum.empty() ? fit_weight(j) : 1;
 }
 
 template <class T>
@@ -480,7 +538,7 @@ double CodesModel<T>::fit_weight(Index j) const {
 
 template <class T>
 double CodesModel<T>::curvature_bound(Index j) const {
-  return (shared() ? omega(j) : mask_.top(j)) * gram_bound_ + consistency_bound_;
+  return (shared() ? omega(j) : mask_.top(j)) * forms_->gram_bound + forms_->consistency_bound;
 }
 
 template class CodesModel<float>;

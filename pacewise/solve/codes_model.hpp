@@ -1,4 +1,6 @@
 #pragma once
+#include <memory>
+
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/solve/codes.hpp"
 #include "pacewise/solve/mask.hpp"
@@ -40,6 +42,8 @@ class CodesModel {
   };
 
   CodesModel(const CodesProblem<T>& problem, const Control& control);
+  /// The same problem for some samples, ascending, that the Laplacian does not connect with others
+  CodesModel part(const std::vector<Index>& samples, const Control& control) const;
 
   Index features() const { return problem_.X.rows; }
   Index samples() const { return problem_.X.cols; }
@@ -52,14 +56,20 @@ class CodesModel {
   /// One matrix that serves all samples, A_j = omega_j A, where there is one (else nullptr); omega_j = weight(j). With
   /// entry weights it only comes near: omega_j is their mean.
   const Matrix<double>* one_gram() const {
-    if (!consistency_.empty() && sum_.empty()) return nullptr;
-    return consistency_.empty() ? &gram_ : &sum_;
+    if (!forms_->consistency.empty() && forms_->sum.empty()) return nullptr;
+    return forms_->consistency.empty() ? &forms_->gram : &forms_->sum;
   }
   double weight(Index j) const;
   /// A0, C (empty: none) and omega_j of A_j = omega_j A0 + C, which with entry weights only comes near
-  const Matrix<double>& fit_gram() const { return gram_; }
-  const Matrix<double>& consistency_gram() const { return consistency_; }
+  const Matrix<double>& fit_gram() const { return forms_->gram; }
+  const Matrix<double>& consistency_gram() const { return forms_->consistency; }
   double fit_weight(Index j) const;
+  /// (mean omega_j) A0 + C = U diag(g) U', g ascending; computed when first asked for, once for a model and its parts
+  struct Spectrum {
+    Matrix<double> vectors;
+    std::vector<double> values;
+  };
+  const Spectrum& spectrum() const;
 
   /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for G.cols samples
   void gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch) const;
@@ -99,16 +109,30 @@ class CodesModel {
     return sample.empty() ? 1.0 : static_cast<double>(sample[static_cast<std::size_t>(j)]);
   }
 
-  CodesProblem<T> problem_;
-  Matrix<double> gram_;         // A0 = B' diag(feature weights) B, r x r; with entry weights B'B
-  Matrix<double> consistency_;  // C = gamma Q'Q, r x r
-  Matrix<double> sum_;          // omega A0 + C, where all samples have the same omega
-  Mask mask_;                   // of entry weights
-  Matrix<double> rows_of_B_;    // B' for samples that lack a few rows, r x m, with rows of zeros to fill vectors
-  Matrix<float> narrow_;        // B, with entry weights
-  Matrix<T> q_;                 // r x n
+  /// What depends on the dictionary and not on the samples
+  struct Forms {
+    Matrix<double> gram;         // A0 = B' diag(feature weights) B, r x r; with entry weights B'B
+    Matrix<double> consistency;  // C = gamma Q'Q, r x r
+    Matrix<double> sum;          // omega A0 + C, where all samples have the same omega
+    Matrix<double> rows_of_B;    // B' for samples that lack a few rows, r x m, with rows of zeros to fill vectors
+    Matrix<float> narrow;        // B, with entry weights
+    double gram_bound = 0, consistency_bound = 0;  // no less than |A0|, |C|
+  };
+  struct LazySpectrum;
+  struct Own {  // of a part
+    Weights<T> weights;
+    Sparse laplacian;
+  };
+  CodesModel(const CodesModel& whole, const CodesProblem<T>& problem, std::shared_ptr<const Own> own);
+  void build_forms(Forms& forms, bool many_lack_few) const;
+
+  std::shared_ptr<const Own> own_;
+  CodesProblem<T> problem_;  // a part's X has the right shape and other numbers: they are in q_ already
+  std::shared_ptr<const Forms> forms_;
+  std::shared_ptr<LazySpectrum> spectrum_;
+  Mask mask_;    // of entry weights
+  Matrix<T> q_;  // r x n
   double scale_ = 1;
-  double gram_bound_ = 0, consistency_bound_ = 0;  // no less than |A0|, |C|
 };
 
 /// y = scale A z, over the numbers of z that are not zero

@@ -426,15 +426,62 @@ class Coupled {
   Vector<U>&residual_ = pull_, &step_ = now_, &direction_ = from_;  // the conjugate gradients' names for them
 };
 
-}  // namespace
-
+/// Directions in float, and in double where those do not lead to the goal
 template <class T>
-StepReport solve_coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control) {
+StepReport solve_connected(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options,
+                           const Control& control) {
   if (model.problem().beta > 0) {
     const StepReport rough = Coupled<T, float>(model, S, options, control, 10).solve();
     if (rough.converged || control.stop()) return rough;
   }
   return Coupled<T, double>(model, S, options, control, 40).solve();
+}
+
+template <class T>
+StepReport solve_group(const CodesModel<T>& model, const std::vector<Index>& group, Matrix<T>& S,
+                       const StepOptions& options, const Control& control) {
+  const CodesModel<T> part = model.part(group, control);
+  Matrix<T> codes(S.rows(), part.samples());
+  for (std::size_t j = 0; j < group.size(); ++j)
+    std::copy_n(S.col(group[j]), S.rows(), codes.col(static_cast<Index>(j)));
+  const StepReport report = solve_connected(part, codes, options, control);
+  for (std::size_t j = 0; j < group.size(); ++j)
+    std::copy_n(codes.col(static_cast<Index>(j)), S.rows(), S.col(group[j]));
+  return report;
+}
+
+}  // namespace
+
+/// Samples that no path of the graph connects are problems of their own: their numbers stay in the cache, and each
+/// takes the steps it needs.
+template <class T>
+StepReport solve_coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control) {
+  const auto groups = separate_groups(*model.problem().coupling.laplacian, kBlock);
+  if (groups.size() < 2) return solve_connected(model, S, options, control);
+  std::vector<StepReport> reports(groups.size(), {std::numeric_limits<double>::infinity(), 0, false});
+  // a large group has all threads to itself, the others have one each, those of most samples first
+  std::vector<std::size_t> small;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (4 * static_cast<Index>(groups[g].size()) <= model.samples())
+      small.push_back(g);
+    else if (!control.stop())
+      reports[g] = solve_group(model, groups[g], S, options, control);
+  }
+  std::stable_sort(small.begin(), small.end(),
+                   [&](std::size_t a, std::size_t b) { return groups[a].size() > groups[b].size(); });
+  Control alone = control;
+  alone.threads = 1;
+  parallel_blocks(static_cast<Index>(small.size()), control, [&](Index i, int) {
+    const std::size_t g = small[at(i)];
+    reports[g] = solve_group(model, groups[g], S, options, alone);
+  });
+  StepReport out;
+  for (const StepReport& report : reports) {
+    out.certificate = std::max(out.certificate, report.certificate);
+    out.rounds = std::max(out.rounds, report.rounds);
+  }
+  out.converged = out.certificate <= options.tol;
+  return out;
 }
 
 template StepReport solve_coupled<float>(const CodesModel<float>&, Matrix<float>&, const StepOptions&, const Control&);

@@ -286,23 +286,16 @@ void CoupledSystem<T, U>::factorise(double damping) {
   });
 }
 
-/// mean omega A0 + C = U diag(g) U'. Directions whose g is small beside every alpha L_jj need not be told apart: U
-/// keeps the others, and one number stands for g on the rest.
+/// Of the eigenvectors U of the mean form those whose g is small beside every alpha L_jj need not be told apart: the
+/// basis keeps the others, and one number stands for g on the rest.
 template <class T, class U>
 void CoupledSystem<T, U>::decompose() {
-  double mean_weight = 0;
-  for (Index j = 0; j < n_; ++j)
-    mean_weight += (model_.shared() ? model_.fit_weight(j) : omega_[at(j)]) / static_cast<double>(n_);
-  Matrix<double> form = model_.fit_gram();
-  const Matrix<double>& C = model_.consistency_gram();
-  for (Index i = 0; i < form.size(); ++i)
-    form.data()[i] = mean_weight * form.data()[i] + (C.empty() ? 0.0 : C.data()[i]);
-  spectrum_ = symmetric_eigen(form.view());
+  const auto& mean = model_.spectrum();
   const double small = kSmall * alpha_ * *std::min_element(diagonal_.begin(), diagonal_.end());
-  const Index rest = std::lower_bound(spectrum_.begin(), spectrum_.end(), small) - spectrum_.begin();
-  rest_ = rest > 0 ? spectrum_[at(rest - 1)] / 2 : 0;
-  spectrum_.erase(spectrum_.begin(), spectrum_.begin() + rest);
-  basis_ = cast<U>(std::as_const(form).view().columns(rest, r_ - rest));
+  const Index rest = std::lower_bound(mean.values.begin(), mean.values.end(), small) - mean.values.begin();
+  rest_ = rest > 0 ? mean.values[at(rest - 1)] / 2 : 0;
+  spectrum_.assign(mean.values.begin() + rest, mean.values.end());
+  basis_ = cast<U>(mean.vectors.view().columns(rest, r_ - rest));
   decomposed_ = true;
 }
 
