@@ -225,7 +225,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
   // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta. With entry
   // weights rows may know nothing about an atom, which makes the dual flat and steep at once: more of it.
   const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
-  double delta = entries ? std::clamp(start.certificate, 1e-4, 1e-2) : 1e-4;
+  double delta = entries ? std::clamp(0.3 * start.certificate, 1e-4, 1e-2) : 1e-4;
   DictionaryDual<T> dual(problem, a, B, delta, options, control);
   dual.aim_at_data(control);
   // Without entry weights the Gram of the codes, which the dual has, tells all: no pass over the data.
@@ -257,7 +257,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     }
     if (report.certificate <= goal) break;
     stale = now.certificate < 0.5 * last ? 0 : stale + 1;
-    if (now.certificate > 0.1 * last) delta = std::max(1e-2 * delta, least_delta);
+    if (now.certificate > 0.3 * last) delta = std::max(1e-2 * delta, least_delta);
     last = now.certificate;
     // exact enough and yet a worse fit: only atoms hardly used were off at the start, so the others must be better yet
     accuracy = 1e-2 * std::min(goal, now.fit > highest ? now.certificate : goal);
