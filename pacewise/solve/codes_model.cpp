@@ -67,8 +67,7 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   used.reserve(static_cast<std::size_t>(model.atoms()));
   if (model.forms_->narrow.empty()) return;
   narrow.resize(model.features(), model.atoms());
-  narrow_root.resize(static_cast<std::size_t>(model.features()));
-  narrow_gram.resize(model.atoms(), model.atoms());
+  narrow_weights.resize(static_cast<std::size_t>(model.features()));
 }
 
 template <class T>
@@ -277,11 +276,36 @@ PACEWISE_WIDE_TEMPLATE double dot(const T* x, const U* y, Index m) {
   return total;
 }
 
-/// out = w / top, or its root
+/// out = w / top
 PACEWISE_WIDE_VECTORS
-void shares_of(const double* w, double top, bool root, Index m, float* out) {
+void shares_of(const double* w, double top, Index m, float* out) {
   for (Index i = 0; i < m; ++i) out[i] = static_cast<float>(w[i] / top);
-  for (Index i = 0; i < m && root; ++i) out[i] = std::sqrt(out[i]);
+}
+
+constexpr Index kDotRows = 2, kDotColumns = 4;
+
+/// out[a][b] = x_a'y_b, sixteen sums at a time: each number loaded serves four
+PACEWISE_WIDE_VECTORS
+void dots(const float* const* x, const float* const* y, Index m, float (*out)[kDotColumns]) {
+  constexpr Index width = 16;
+  using Floats [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
+  Floats sum[kDotRows][kDotColumns] = {};
+  Index i = 0;
+  for (; i + width <= m; i += width) {
+    Floats right[kDotColumns];
+    for (Index b = 0; b < kDotColumns; ++b) right[b] = *reinterpret_cast<const Floats*>(y[b] + i);
+    for (Index a = 0; a < kDotRows; ++a) {
+      const Floats left = *reinterpret_cast<const Floats*>(x[a] + i);
+      for (Index b = 0; b < kDotColumns; ++b) sum[a][b] += left * right[b];
+    }
+  }
+  for (Index a = 0; a < kDotRows; ++a)
+    for (Index b = 0; b < kDotColumns; ++b) {
+      float total = 0;
+      for (Index t = 0; t < width; ++t) total += sum[a][b][t];
+      for (Index rest = i; rest < m; ++rest) total += x[a][rest] * y[b][rest];
+      out[a][b] = total;
+    }
 }
 
 PACEWISE_WIDE_VECTORS
@@ -509,18 +533,20 @@ bool CodesModel<T>::rough_gram(Index j, const std::int32_t* atoms, Index old, In
   const Index m = features();
   std::fill_n(scratch.root.data(), m, 1.0);
   weigh(problem_.weights, j, MatrixView<double>(scratch.root.data(), m, 1));
-  float* factor = scratch.narrow_root.data();  // at most 1: no overflow
-  shares_of(scratch.root.data(), top, old == 0, m, factor);
-  for (Index a = old; a < size; ++a) product_of(factor, forms_->narrow.col(atoms[a]), m, scratch.narrow.col(a));
-  if (old == 0) {
-    pacewise::gram<float>(Op::transposed, 1, scratch.narrow.view().columns(0, size), 0,
-                          MatrixView<float>(scratch.narrow_gram.data(), size, size, this->atoms()));
-    for (Index b = 0; b < size; ++b)
-      for (Index a = 0; a < size; ++a) gram(a, b) = top * static_cast<double>(scratch.narrow_gram(a, b));
-  } else {
-    for (Index b = old; b < size; ++b)
-      for (Index a = 0; a <= b; ++a)
-        gram(a, b) = gram(b, a) = top * dot(forms_->narrow.col(atoms[a]), scratch.narrow.col(b), m);
+  float* share = scratch.narrow_weights.data();  // at most 1: no overflow
+  shares_of(scratch.root.data(), top, m, share);
+  for (Index a = old; a < size; ++a) product_of(share, forms_->narrow.col(atoms[a]), m, scratch.narrow.col(a));
+  for (Index b = old; b < size; b += kDotColumns) {
+    const Index end = std::min(b + kDotColumns, size);
+    const float *x[kDotRows], *y[kDotColumns];
+    for (Index t = 0; t < kDotColumns; ++t) y[t] = scratch.narrow.col(std::min(b + t, end - 1));
+    for (Index a = 0; a < end; a += kDotRows) {
+      for (Index t = 0; t < kDotRows; ++t) x[t] = forms_->narrow.col(atoms[std::min(a + t, end - 1)]);
+      float sums[kDotRows][kDotColumns];
+      dots(x, y, m, sums);
+      for (Index s = a; s < std::min(a + kDotRows, end); ++s)
+        for (Index t = b; t < end; ++t) gram(s, t) = gram(t, s) = top * static_cast<double>(sums[s - a][t - b]);
+    }
   }
   add_consistency(atoms, old, size, gram);
   return true;

@@ -36,9 +36,8 @@ class CodesModel {
     Matrix<double> weighted;         // atoms times (roots of) a sample's weights, m x r
     Vector<double> root;             // sqrt(w v)
     std::vector<std::int32_t> used;  // atoms of the codes at hand
-    Matrix<float> narrow;            // the same two in float, and a Gram matrix, r x r
-    Vector<float> narrow_root;
-    Matrix<float> narrow_gram;
+    Matrix<float> narrow;            // atoms times the weights, in float
+    Vector<float> narrow_weights;
   };
 
   CodesModel(const CodesProblem<T>& problem, const Control& control);
