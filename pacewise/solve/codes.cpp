@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "pacewise/solve/active_set.hpp"
@@ -189,13 +190,14 @@ template <class T>
 StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options,
                            const Control& control) {
   const Index n = model.samples(), r = model.atoms();
-  // A worker keeps one r x r Gram per sample of its block: the block is as large as 16 MiB allow.
-  const Index block_size = std::clamp<Index>((Index{1} << 21) / std::max<Index>(r * r, 1), 4, kBlock);
+  // A worker keeps one r x r Gram per sample of its block: the block is as large as 16 MiB allow, and so small that
+  // there are enough of them for some threads.
+  const Index most = std::clamp<Index>(n / 16, 16, kBlock);
+  const Index block_size = std::clamp<Index>((Index{1} << 21) / std::max<Index>(r * r, 1), 4, most);
   const double beta = model.problem().beta;
   constexpr int max_stale = 12;
   const double goal = std::max(options.tol, precision_floor<T>() / 4) * model.scale();
-  std::vector<BlockScratch<T>> scratch;
-  for (int t = 0; t < thread_count(control); ++t) scratch.emplace_back(model, std::min(block_size, n));
+  std::vector<std::unique_ptr<BlockScratch<T>>> scratch(static_cast<std::size_t>(thread_count(control)));
 
   struct Outcome {
     double violation = std::numeric_limits<double>::infinity();
@@ -203,7 +205,9 @@ StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepO
   };
   std::vector<Outcome> outcome(static_cast<std::size_t>(block_count(n, block_size)));
   parallel_blocks(static_cast<Index>(outcome.size()), control, [&](Index block, int worker) {
-    auto& w = scratch[static_cast<std::size_t>(worker)];
+    auto& own = scratch[static_cast<std::size_t>(worker)];  // megabytes: each worker makes its own
+    if (!own) own = std::make_unique<BlockScratch<T>>(model, std::min(block_size, n));
+    BlockScratch<T>& w = *own;
     const Index first = block * block_size, b = block_length(n, block, block_size);
     for (auto& set : w.sets) set.clear();
     Outcome& out = outcome[static_cast<std::size_t>(block)];

@@ -1,11 +1,13 @@
 #include "running.hpp"
 
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -53,6 +55,63 @@ class SharedDesk final : public Desk {
   bool answer_ = false, closed_ = false;
 };
 
+/// A thread that does one job after the other.
+class Hand {
+ public:
+  Hand() {
+    std::thread([this] { work(); }).detach();
+  }
+  void begin(const std::function<void()>& job) {
+    const std::lock_guard lock(mutex_);
+    job_ = &job;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return job_ == nullptr; });
+  }
+
+ private:
+  [[noreturn]] void work() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return job_ != nullptr; });
+      lock.unlock();
+      (*job_)();
+      lock.lock();
+      job_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* job_ = nullptr;
+};
+
+/// Hands are kept from call to call: OpenMP keeps its threads for the thread that started them, and the allocator its
+/// memory. They live as long as the process; a forked child has to have its own. All under the GIL.
+class Hands {
+ public:
+  static Hands& of_process() {
+    static auto* const all = new Hands;  // never destroyed: its threads wait in it to the end
+    return *all;
+  }
+  Hand* take() {
+    if (process_ != ::getpid()) idle_.clear();
+    process_ = ::getpid();
+    if (idle_.empty()) return new Hand;
+    Hand* const hand = idle_.back();
+    idle_.pop_back();
+    return hand;
+  }
+  void give_back(Hand* hand) { idle_.push_back(hand); }
+
+ private:
+  ::pid_t process_ = 0;
+  std::vector<Hand*> idle_;
+};
+
 /// Calls `body`; true where it went well, else `failure` is set.
 template <class Body>
 bool kept(std::exception_ptr& failure, Body&& body) {
@@ -76,10 +135,12 @@ void run(int threads, const std::function<void(const Control&, Desk&)>& work) {
 
   SharedDesk desk;
   std::exception_ptr failure, python_failure;
-  std::thread worker([&] {
+  const std::function<void()> job = [&] {
     kept(failure, [&] { work(control, desk); });
     desk.close();
-  });
+  };
+  Hand* const hand = Hands::of_process().take();
+  hand->begin(job);
   for (;;) {
     const std::function<bool()>* question = nullptr;
     const bool over = desk.wait(question);
@@ -94,7 +155,8 @@ void run(int threads, const std::function<void(const Control&, Desk&)>& work) {
       cancel = true;
     }
   }
-  worker.join();
+  hand->wait();
+  Hands::of_process().give_back(hand);
   if (python_failure) std::rethrow_exception(python_failure);
   if (failure) std::rethrow_exception(failure);
 }

@@ -13,7 +13,7 @@ class Desk {
   virtual bool ask(const std::function<bool()>& question) = 0;
 };
 
-/// Runs `work` in a thread of its own without the GIL. Meanwhile the caller's thread answers questions and looks for
+/// Runs `work` in another thread without the GIL. Meanwhile the caller's thread answers questions and looks for
 /// signals every 50 ms; Ctrl-C, or an exception of a question, sets the cancel flag and is raised once `work` is back.
 /// The number of threads is resolved in the caller's thread: limits set for it (threadpoolctl) count.
 void run(int threads, const std::function<void(const Control& control, Desk& desk)>& work);

@@ -16,8 +16,8 @@ TIMES = {"fill_missing_values": 3, "replace_dictionary_learning": 2}  # which nu
 
 def cluster_occluded_images(scores):
     acc = {name: score["acc"] for name, score in scores.items()}
-    assert acc["pacewise, trimmed: codes"] > max(acc["pixels"], acc["PCA, 20 components"]) + 0.03
-    assert acc["pacewise, defaults: codes"] > acc["pacewise, trimmed: codes"]
+    for ours in ("defaults: codes", "trimmed: codes", "trimmed: mended images"):
+        assert acc[f"pacewise, {ours}"] > max(acc["pixels"], acc["PCA, 20 components"]) + 0.02
 
 
 def find_corrupted_entries(scores):

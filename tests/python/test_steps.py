@@ -1,5 +1,9 @@
 """Dictionary, consistency and weights steps and the objective, against convex solvers and closed forms."""
 
+import functools
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -102,3 +106,14 @@ def test_objective_is_the_formula(rng):
     assert parts == pytest.approx(expected, rel=1e-11)
     best = pacewise.objective(X, B, S, level="element", lam=0.8)
     assert best["total"] <= pacewise.objective(X, B, S, level="element", pace_weights=v, lam=0.8)["total"]
+
+
+def test_calls_in_forked_children_and_from_several_threads_at_once(rng):
+    X, B = rng.standard_normal((300, 20)), rng.standard_normal((12, 20))
+    expected = pacewise.sparse_encode(X, B, beta=0.1, n_threads=2)
+    with multiprocessing.get_context("fork").Pool(2) as pool:  # the children have none of the parent's threads
+        codes = pool.starmap_async(functools.partial(pacewise.sparse_encode, beta=0.1, n_threads=2), [(X, B)] * 4).get(60)
+    with ThreadPoolExecutor(4) as pool:
+        codes += [f.result(60) for f in [pool.submit(pacewise.sparse_encode, X, B, beta=0.1, n_threads=2) for _ in range(8)]]
+    for found in codes:
+        np.testing.assert_array_equal(found, expected)
