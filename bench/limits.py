@@ -30,7 +30,7 @@ def threads(table, data, repeat):
         "dictionary, entry weights": lambda t: pacewise.update_dictionary(C, S, dictionary=D, entry_weight=weight, tol=1e-4, n_threads=t),
     }
     for line, run in work.items():
-        two, _, one, _ = race(lambda: run(2), lambda: run(1), max(2, repeat // 2))
+        two, _, one, _ = race(lambda: run(2), lambda: run(1), 2 * repeat)
         table.add("two threads", line, "one thread", one, two, 1.8, by_clock=True)
 
 

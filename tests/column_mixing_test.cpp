@@ -52,7 +52,7 @@ TEST(ColumnMixing, SolvesAffineMapsInAsManyStepsAsRows) {
     plain = f(plain);
     const Matrix<double> image = f(y);
     slope = f.slope(image);
-    mixing.next(image, slope, y);
+    mixing.next(image, slope, y, {});
   }
   EXPECT_GT(largest_gap(plain, f(plain)), 1e-2);
   EXPECT_LT(largest_gap(y, f(y)), 1e-7);
@@ -65,7 +65,7 @@ TEST(ColumnMixing, StaysAtAFixedPoint) {
   y.fill(0.5);
   const Matrix<double> fixed = y;
   Matrix<double> slope(3, 2);
-  for (int step = 0; step < 4; ++step) mixing.next(fixed, slope, y);
+  for (int step = 0; step < 4; ++step) mixing.next(fixed, slope, y, {});
   EXPECT_EQ(y, fixed);
 }
 

@@ -5,6 +5,7 @@
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/random.hpp"
+#include "pacewise/algebra/simd.hpp"
 #include "pacewise/model/rules.hpp"
 #include "pacewise/solve/atom_sweep.hpp"
 #include "pacewise/solve/dictionary.hpp"
@@ -31,12 +32,36 @@ MatrixView<const T> every(MatrixView<const T> X, Index first, Index blocks) {
   return {X.col(first), X.rows, (X.cols - first + blocks - 1) / blocks, X.stride * blocks};
 }
 
+/// Passes over many numbers, in lanes: sums and largest values need not wait for themselves.
+constexpr Index kLanes = 16;
 template <class T>
-double largest_entry(MatrixView<const T> X) {
-  double top = 0;
-  for (Index j = 0; j < X.cols; ++j)
-    for (Index i = 0; i < X.rows; ++i) top = std::max(top, std::abs(static_cast<double>(X(i, j))));
-  return top;
+PACEWISE_WIDE_TEMPLATE double largest_of(const T* x, Index size) {
+  T top[kLanes] = {};
+  Index i = 0;
+  for (; i + kLanes <= size; i += kLanes)
+    for (Index t = 0; t < kLanes; ++t) top[t] = std::max(top[t], std::abs(x[i + t]));
+  for (; i < size; ++i) top[0] = std::max(top[0], std::abs(x[i]));
+  return static_cast<double>(*std::max_element(top, top + kLanes));
+}
+template <class T>
+PACEWISE_WIDE_TEMPLATE double inner_product(const T* x, const T* y, Index size) {
+  double sum[kLanes] = {}, total = 0;
+  Index i = 0;
+  for (; i + kLanes <= size; i += kLanes)
+    for (Index t = 0; t < kLanes; ++t) sum[t] += static_cast<double>(x[i + t]) * static_cast<double>(y[i + t]);
+  for (; i < size; ++i) total += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+  for (const double part : sum) total += part;
+  return total;
+}
+template <class T>
+PACEWISE_WIDE_TEMPLATE double sum_of_sizes(const T* x, Index size) {
+  double sum[kLanes] = {}, total = 0;
+  Index i = 0;
+  for (; i + kLanes <= size; i += kLanes)
+    for (Index t = 0; t < kLanes; ++t) sum[t] += static_cast<double>(std::abs(x[i + t]));
+  for (; i < size; ++i) total += static_cast<double>(std::abs(x[i]));
+  for (const double part : sum) total += part;
+  return total;
 }
 
 /// C += X S', over the numbers that are not zero where those are few
@@ -84,11 +109,7 @@ class Learner {
         users_(static_cast<std::size_t>(B_.cols()), 0) {
     into_ball(B_);
     for (Index b = 0; b < blocks_; ++b) S_.emplace_back(B_.cols(), every(X_, b, blocks_).cols);
-    for (Index j = 0; j < X_.cols; ++j) {
-      double sum = 0;
-      for (Index i = 0; i < X_.rows; ++i) sum += static_cast<double>(X_(i, j)) * static_cast<double>(X_(i, j));
-      energy_ += sum;
-    }
+    for (Index j = 0; j < X_.cols; ++j) energy_ += inner_product(X_.col(j), X_.col(j), X_.rows);
   }
 
   /// Passes until one lowers the objective by less than tol, relatively: true; or until they run out, or control. In
@@ -192,13 +213,10 @@ class Learner {
   double objective() {
     Matrix<T> gram_of_atoms(B_.cols(), B_.cols());
     gram<T>(Op::transposed, 1, B_, 0, gram_of_atoms.view());
-    double quadratic = 0, linear = 0, l1 = 0;
-    for (Index i = 0; i < A_.size(); ++i)
-      quadratic += static_cast<double>(A_.data()[i]) * static_cast<double>(gram_of_atoms.data()[i]);
-    for (Index i = 0; i < C_.size(); ++i)
-      linear += 2 * static_cast<double>(C_.data()[i]) * static_cast<double>(B_.data()[i]);
-    for (const Matrix<T>& S : S_)
-      for (Index i = 0; i < S.size(); ++i) l1 += std::abs(static_cast<double>(S.data()[i]));
+    const double quadratic = inner_product(A_.data(), std::as_const(gram_of_atoms).data(), A_.size());
+    const double linear = 2 * inner_product(C_.data(), B_.data(), C_.size());
+    double l1 = 0;
+    for (const Matrix<T>& S : S_) l1 += sum_of_sizes(S.data(), S.size());
     constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
     double fit = energy_ - linear + quadratic;
     rounding_ = epsilon * (energy_ + std::abs(linear) + std::abs(quadratic));
@@ -285,7 +303,8 @@ template <class T>
 Learned<T> learn(MatrixView<const T> X, Matrix<T> dictionary, const LearnOptions& options, const Control& control) {
   validate(options);
   check_data(X, dictionary);
-  const double top = largest_entry(X);
+  double top = 0;
+  for (Index j = 0; j < X.cols; ++j) top = std::max(top, largest_of(X.col(j), X.rows));
   if (const int power = top > 0 ? std::ilogb(top) : 0; std::abs(power) > 20)
     return learn_scaled(X, std::move(dictionary), options, power, control);
   const SerialBlas serial;

@@ -3,13 +3,29 @@
 #include <algorithm>
 
 #include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/simd.hpp"
 
 namespace pacewise {
+namespace {
+
+PACEWISE_WIDE_VECTORS
+double dot(const double* x, const double* y, Index size) {
+  constexpr Index lanes = 16;
+  double sum[lanes] = {}, total = 0;
+  Index i = 0;
+  for (; i + lanes <= size; i += lanes)
+    for (Index t = 0; t < lanes; ++t) sum[t] += x[i + t] * y[i + t];
+  for (; i < size; ++i) total += x[i] * y[i];
+  for (const double part : sum) total += part;
+  return total;
+}
+
+}  // namespace
 
 // With F_h the residuals of a column, d_h = F_now - F_h:   min_t |F_now - sum_h t_h d_h|^2,
 //   y = f_now - sum_h t_h (f_now - f_h),   and the same for what is affine in f.
-void ColumnMixing::next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y) {
-  const Index rows = image.rows();
+void ColumnMixing::next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y,
+                        const Control& control) {
   const int size = memory_ + 1;
   if (static_cast<int>(past_.size()) < size) past_.emplace_back();
   Past& now = past_[static_cast<std::size_t>(count_ % size)];
@@ -23,22 +39,26 @@ void ColumnMixing::next(const Matrix<double>& image, Matrix<double>& affine, Mat
   ++count_;
   y = image;
   if (used == 0) return;
+  parallel_blocks(block_count(image.cols()), control, [&](Index block, int) {
+    const Index first = block * kBlock;
+    mix(now, old, first, first + block_length(image.cols(), block), affine, y);
+  });
+}
+
+void ColumnMixing::mix(const Past& now, const std::vector<const Past*>& old, Index first, Index last,
+                       Matrix<double>& affine, Matrix<double>& y) {
+  const Index rows = y.rows();
+  const int used = static_cast<int>(old.size());
   Matrix<double> K(used, used), t(used, 1), d(rows, used);
-  for (Index c = 0; c < image.cols(); ++c) {
+  for (Index c = first; c < last; ++c) {
     double trace = 0;
     for (int h = 0; h < used; ++h) {
       const double* f = old[static_cast<std::size_t>(h)]->residual.col(c);
       for (Index i = 0; i < rows; ++i) d(i, h) = now.residual(i, c) - f[i];
     }
     for (int h = 0; h < used; ++h) {
-      for (int g = h; g < used; ++g) {
-        double sum = 0;
-        for (Index i = 0; i < rows; ++i) sum += d(i, g) * d(i, h);
-        K(g, h) = sum;
-      }
-      double sum = 0;
-      for (Index i = 0; i < rows; ++i) sum += d(i, h) * now.residual(i, c);
-      t(h, 0) = sum;
+      for (int g = h; g < used; ++g) K(g, h) = dot(d.col(g), d.col(h), rows);
+      t(h, 0) = dot(d.col(h), now.residual.col(c), rows);
       trace += K(h, h);
     }
     if (!(trace > 0)) continue;

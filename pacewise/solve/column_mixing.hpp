@@ -1,5 +1,5 @@
 #pragma once
-#include "pacewise/algebra/matrix.hpp"
+#include "pacewise/algebra/parallel.hpp"
 
 namespace pacewise {
 
@@ -10,12 +10,14 @@ class ColumnMixing {
   explicit ColumnMixing(int memory) : memory_(memory) {}
   /// f(y) and a quantity that is affine in it (the gradient of a quadratic) come in; y becomes the next point to try
   /// and `affine` what belongs to it.
-  void next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y);
+  void next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y, const Control& control);
 
  private:
   struct Past {
     Matrix<double> image, affine, residual;
   };
+  static void mix(const Past& now, const std::vector<const Past*>& old, Index first, Index last, Matrix<double>& affine,
+                  Matrix<double>& y);
   int memory_, count_ = 0;
   std::vector<Past> past_;  // at most memory + 1, a ring: the newest at (count_ - 1) % (memory + 1)
 };

@@ -159,12 +159,12 @@ void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a,
   dual.set_multipliers(best.multiplier, 1e-2);
   ColumnMixing mixing(memory);
   Matrix<double> y(dual.used(), m), slope(dual.used(), m), b(dual.used(), m);
-  dual.pack(B, y);
-  dual.pack_slope(best.gradient, slope);
+  dual.pack(B, y, control);
+  dual.pack_slope(best.gradient, slope, control);
   Matrix<T> candidate = B;
   double last = best.certificate, milestone = last;
   for (int stale = 0; best.certificate > goal && stale < patience && report.rounds < options.max_rounds;) {
-    dual.model_about(y, slope);
+    dual.model_about(y, slope, control);
     dual.solve(std::max(0.1 * goal, 1e-2 * std::min(last, 1e-2)), passes, control);
     dual.primal(candidate);
     into_ball(candidate);
@@ -174,9 +174,9 @@ void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a,
     last = now.certificate;
     stale = last < 0.5 * milestone ? 0 : stale + 1;
     if (stale == 0) milestone = last;
-    dual.pack(candidate, b);
-    dual.pack_slope(now.gradient, slope);
-    mixing.next(b, slope, y);
+    dual.pack(candidate, b, control);
+    dual.pack_slope(now.gradient, slope, control);
+    mixing.next(b, slope, y, control);
     if (!(now.fit <= highest && last < best.certificate)) continue;
     B = candidate;
     best = std::move(now);
@@ -261,7 +261,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     last = now.certificate;
     // exact enough and yet a worse fit: only atoms hardly used were off at the start, so the others must be better yet
     accuracy = 1e-2 * std::min(goal, now.fit > highest ? now.certificate : goal);
-    dual.recentre(candidate, delta);
+    dual.recentre(candidate, delta, control);
   }
   report.converged = report.certificate <= options.tol;
   return report;

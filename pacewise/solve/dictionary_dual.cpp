@@ -40,7 +40,7 @@ DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std
   slope_.assign(size, 0.0);
   direction_.assign(size, 0.0);
   free_.reserve(size);
-  recentre(centre, delta);
+  recentre(centre, delta, control);
   if (problem.weights.entry.empty()) {
     make_shared_gram(control);
   } else {
@@ -114,34 +114,45 @@ void DictionaryDual<T>::set_multipliers(const std::vector<double>& multiplier, d
 }
 
 template <class T>
-void DictionaryDual<T>::recentre(const Matrix<T>& B, double delta) {
+void DictionaryDual<T>::recentre(const Matrix<T>& B, double delta, const Control& control) {
   delta_ = delta;
-  pack(B, centre_);
+  pack(B, centre_, control);
 }
 
 template <class T>
-void DictionaryDual<T>::pack(const Matrix<T>& B, Matrix<double>& rows) const {
-  for (Index k = 0; k < u_; ++k) {
-    const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
-    const T* b = B.col(used_[static_cast<std::size_t>(k)]);
-    for (Index i = 0; i < m_; ++i) rows(k, i) = d * static_cast<double>(b[i]);
-  }
+void DictionaryDual<T>::pack(const Matrix<T>& B, Matrix<double>& rows, const Control& control) const {
+  parallel_blocks(block_count(m_), control, [&](Index block, int) {
+    for (Index k = 0; k < u_; ++k) {
+      const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
+      const T* b = B.col(used_[static_cast<std::size_t>(k)]);
+      for (Index i = block * kBlock; i < block * kBlock + block_length(m_, block); ++i)
+        rows(k, i) = d * static_cast<double>(b[i]);
+    }
+  });
 }
 
 template <class T>
-void DictionaryDual<T>::pack_slope(const Matrix<double>& G, Matrix<double>& rows) const {
-  for (Index k = 0; k < u_; ++k) {
-    const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
-    const double* g = G.col(used_[static_cast<std::size_t>(k)]);
-    for (Index i = 0; i < m_; ++i) rows(k, i) = g[i] / d;
-  }
+void DictionaryDual<T>::pack_slope(const Matrix<double>& G, Matrix<double>& rows, const Control& control) const {
+  parallel_blocks(block_count(m_), control, [&](Index block, int) {
+    for (Index k = 0; k < u_; ++k) {
+      const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
+      const double* g = G.col(used_[static_cast<std::size_t>(k)]);
+      for (Index i = block * kBlock; i < block * kBlock + block_length(m_, block); ++i) rows(k, i) = g[i] / d;
+    }
+  });
 }
 
 template <class T>
-void DictionaryDual<T>::model_about(const Matrix<double>& y, const Matrix<double>& slope) {
+void DictionaryDual<T>::model_about(const Matrix<double>& y, const Matrix<double>& slope, const Control& control) {
+  constexpr Index rows = 128;
   centre_ = y;
-  gemm<double>(Op::plain, Op::plain, 1, gram_, y, 0, right_.view());
-  for (Index i = 0; i < right_.size(); ++i) right_.data()[i] -= slope.data()[i] / 2;
+  parallel_blocks(block_count(m_, rows), control, [&](Index block, int) {
+    const Index first = block * rows, count = block_length(m_, block, rows);
+    const auto right = right_.view().columns(first, count);
+    gemm<double>(Op::plain, Op::plain, 1, gram_, y.view().columns(first, count), 0, right);
+    for (Index i = 0; i < count; ++i)
+      for (Index k = 0; k < u_; ++k) right(k, i) -= slope(k, first + i) / 2;
+  });
 }
 
 template <class T>

@@ -32,15 +32,15 @@ class DictionaryDual {
   };
   Slope slope(const Matrix<T>& B, const Control& control) const;
   /// moves the proximal centre and sets the proximal weight; multipliers stay
-  void recentre(const Matrix<T>& B, double delta);
+  void recentre(const Matrix<T>& B, double delta, const Control& control);
   /// Atoms and slopes as this class has them, one row of the dictionary a column (u x m)
   Index used() const { return u_; }
-  void pack(const Matrix<T>& B, Matrix<double>& rows) const;
-  void pack_slope(const Matrix<double>& G, Matrix<double>& rows) const;
+  void pack(const Matrix<T>& B, Matrix<double>& rows, const Control& control) const;
+  void pack_slope(const Matrix<double>& G, Matrix<double>& rows, const Control& control) const;
   /// q from the data
   void aim_at_data(const Control& control);
   /// Without entry and feature weights: replaces the fit by  <slope, b - y> + sum_i (b_i - y_i)' M (b_i - y_i)  about y
-  void model_about(const Matrix<double>& y, const Matrix<double>& slope);
+  void model_about(const Matrix<double>& y, const Matrix<double>& slope, const Control& control);
 
  private:
   struct Worker;

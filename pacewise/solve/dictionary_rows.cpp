@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "pacewise/algebra/simd.hpp"
 #include "pacewise/solve/dictionary_dual.hpp"
@@ -107,7 +108,16 @@ void DictionaryDual<T>::pass_one_gram(const Control& control) {
       for (Index k = 0; k < u_; ++k) x(k, i) = right_(k, first + i) + delta_ * centre_(k, first + i);
     cholesky_solve(factor_, x);
   });
-  gram<double>(Op::plain, 2, solution_, 0, hessian_.view());
+  const Index groups = std::min<Index>(blocks, 8);  // whatever the threads
+  std::vector<Matrix<double>> parts(static_cast<std::size_t>(groups), Matrix<double>(u_, u_));
+  parallel_blocks(groups, control, [&](Index g, int) {
+    const Index first = g * m_ / groups, last = (g + 1) * m_ / groups;
+    gram<double>(Op::plain, 2, std::as_const(solution_).view().columns(first, last - first), 0,
+                 parts[static_cast<std::size_t>(g)].view());
+  });
+  hessian_.fill(0);
+  for (const Matrix<double>& part : parts)
+    for (Index i = 0; i < part.size(); ++i) hessian_.data()[i] += part.data()[i];
   for (Index k = 0; k < u_; ++k)
     slope_[static_cast<std::size_t>(k)] = hessian_(k, k) / 2 - radius2_[static_cast<std::size_t>(k)];
   cholesky_invert(factor_);

@@ -36,8 +36,8 @@ MatrixView<const T> view(const Rows<T>& a) {
 
 template <class T>
 Matrix<T> copy(const Rows<T>& a) {
-  Matrix<T> out(static_cast<Index>(a.shape(1)), static_cast<Index>(a.shape(0)));
-  std::copy_n(a.data(), a.size(), out.data());
+  Matrix<T> out;
+  out.take(Vector<T>(a.data(), a.data() + a.size()), static_cast<Index>(a.shape(1)), static_cast<Index>(a.shape(0)));
   return out;
 }
 
