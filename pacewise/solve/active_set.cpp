@@ -186,6 +186,7 @@ bool ActiveSet::solve(MatrixView<const double> A, const double* c, double beta, 
   beta_ = beta;
   tol_ = tol;
   stuck_ = 0;
+  room_ = kRoom;
   columns_ = columns ? &columns : nullptr;
   if (columns_ != nullptr) std::fill(made_.begin(), made_.end(), char{0});
   if (!start(s)) return false;
@@ -228,8 +229,12 @@ bool ActiveSet::admit() {
   for (std::size_t at = 0; at < joining_.size(); at += kLanes)
     if (!add(joining_.data() + at, static_cast<Index>(std::min<std::size_t>(kLanes, joining_.size() - at))))
       return false;
+  const Index before = p_;
   do solve_on_set();
   while (drop_wrong_signs());
+  // where those let in throw out as many, fewer at a time
+  const Index out = before - p_, in = static_cast<Index>(joining_.size());
+  room_ = 2 * out > in ? std::max<Index>(1, room_ / 2) : std::min<Index>(kRoom, 2 * room_);
   images(A_, set_.data(), p_, zs_.data(), ys_.data(), zu_.data(), yu_.data());
   return true;
 }
@@ -270,7 +275,7 @@ bool ActiveSet::find_joining() {
     stuck_ = 0;
     return b_ > beta_ && find_joining();  // back on the path
   }
-  const Index room = stuck ? 1 : std::max<Index>(6, p_ / 2);
+  const Index room = stuck ? 1 : std::max<Index>(room_, room_ * p_ / (2 * kRoom));
   double least = above;
   Index equals = 0;  // of those that join at `least` itself, how many there is room for
   if (found > room) {

@@ -43,8 +43,10 @@ class ActiveSet {
   MatrixView<const double> A_;
   const double* c_ = nullptr;
   double beta_ = 0, tol_ = 0;
-  double b_ = 0;                         // the penalty now
-  Index p_ = 0;                          // |P|
+  double b_ = 0;  // the penalty now
+  Index p_ = 0;   // |P|
+  static constexpr Index kRoom = 6;
+  Index room_ = kRoom;                   // atoms let in at a time, while few are in use
   int stuck_ = 0;                        // strides in which the penalty did not fall
   Vector<double> factor_;                // L of A_PP = L L', column-major, 1 / l_jj on the diagonal
   Vector<double> rows_;                  // p x kLanes: the rows about to be added
