@@ -11,6 +11,7 @@
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/parallel.hpp"
 #include "pacewise/algebra/random.hpp"
+#include "pacewise/algebra/sums.hpp"
 
 extern "C" {
 void openblas_set_num_threads(int) __attribute__((weak));
@@ -367,6 +368,28 @@ TEST(ParallelBlocks, BlocksCoverTheRangeOnce) {
     }
     EXPECT_EQ(covered, n);
   }
+}
+
+template <class T>
+void check_sums() {
+  for (const Index size : {0, 1, 15, 16, 17, 100}) {
+    const Matrix<T> x = random_matrix<T>(std::max<Index>(size, 1), 1, 3),
+                    y = random_matrix<T>(std::max<Index>(size, 1), 1, 4);
+    double product = 0, sizes = 0, largest = 0;
+    for (Index i = 0; i < size; ++i) {
+      product += static_cast<double>(x(i, 0)) * static_cast<double>(y(i, 0));
+      sizes += std::abs(static_cast<double>(x(i, 0)));
+      largest = std::max(largest, std::abs(static_cast<double>(x(i, 0))));
+    }
+    EXPECT_NEAR(inner_product(x.data(), y.data(), size), product, 1e-13 * static_cast<double>(size));
+    EXPECT_NEAR(sum_of_sizes(x.data(), size), sizes, 1e-13 * static_cast<double>(size));
+    EXPECT_EQ(largest_size(x.data(), size), largest);
+  }
+}
+
+TEST(Sums, AgreeWithPlainLoops) {
+  check_sums<double>();
+  check_sums<float>();
 }
 
 #if defined(__x86_64__)

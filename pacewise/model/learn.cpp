@@ -5,7 +5,7 @@
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/random.hpp"
-#include "pacewise/algebra/simd.hpp"
+#include "pacewise/algebra/sums.hpp"
 #include "pacewise/model/rules.hpp"
 #include "pacewise/solve/atom_sweep.hpp"
 #include "pacewise/solve/dictionary.hpp"
@@ -30,38 +30,6 @@ constexpr double kFloatTol = 1e-5;
 template <class T>
 MatrixView<const T> every(MatrixView<const T> X, Index first, Index blocks) {
   return {X.col(first), X.rows, (X.cols - first + blocks - 1) / blocks, X.stride * blocks};
-}
-
-/// Passes over many numbers, in lanes: sums and largest values need not wait for themselves.
-constexpr Index kLanes = 16;
-template <class T>
-PACEWISE_WIDE_TEMPLATE double largest_of(const T* x, Index size) {
-  T top[kLanes] = {};
-  Index i = 0;
-  for (; i + kLanes <= size; i += kLanes)
-    for (Index t = 0; t < kLanes; ++t) top[t] = std::max(top[t], std::abs(x[i + t]));
-  for (; i < size; ++i) top[0] = std::max(top[0], std::abs(x[i]));
-  return static_cast<double>(*std::max_element(top, top + kLanes));
-}
-template <class T>
-PACEWISE_WIDE_TEMPLATE double inner_product(const T* x, const T* y, Index size) {
-  double sum[kLanes] = {}, total = 0;
-  Index i = 0;
-  for (; i + kLanes <= size; i += kLanes)
-    for (Index t = 0; t < kLanes; ++t) sum[t] += static_cast<double>(x[i + t]) * static_cast<double>(y[i + t]);
-  for (; i < size; ++i) total += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-  for (const double part : sum) total += part;
-  return total;
-}
-template <class T>
-PACEWISE_WIDE_TEMPLATE double sum_of_sizes(const T* x, Index size) {
-  double sum[kLanes] = {}, total = 0;
-  Index i = 0;
-  for (; i + kLanes <= size; i += kLanes)
-    for (Index t = 0; t < kLanes; ++t) sum[t] += static_cast<double>(std::abs(x[i + t]));
-  for (; i < size; ++i) total += static_cast<double>(std::abs(x[i]));
-  for (const double part : sum) total += part;
-  return total;
 }
 
 /// C += X S', over the numbers that are not zero where those are few
@@ -213,8 +181,8 @@ class Learner {
   double objective() {
     Matrix<T> gram_of_atoms(B_.cols(), B_.cols());
     gram<T>(Op::transposed, 1, B_, 0, gram_of_atoms.view());
-    const double quadratic = inner_product(A_.data(), std::as_const(gram_of_atoms).data(), A_.size());
-    const double linear = 2 * inner_product(C_.data(), B_.data(), C_.size());
+    const double quadratic = inner_product<T>(A_.data(), gram_of_atoms.data(), A_.size());
+    const double linear = 2 * inner_product<T>(C_.data(), B_.data(), C_.size());
     double l1 = 0;
     for (const Matrix<T>& S : S_) l1 += sum_of_sizes(S.data(), S.size());
     constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
@@ -304,7 +272,7 @@ Learned<T> learn(MatrixView<const T> X, Matrix<T> dictionary, const LearnOptions
   validate(options);
   check_data(X, dictionary);
   double top = 0;
-  for (Index j = 0; j < X.cols; ++j) top = std::max(top, largest_of(X.col(j), X.rows));
+  for (Index j = 0; j < X.cols; ++j) top = std::max(top, largest_size(X.col(j), X.rows));
   if (const int power = top > 0 ? std::ilogb(top) : 0; std::abs(power) > 20)
     return learn_scaled(X, std::move(dictionary), options, power, control);
   const SerialBlas serial;

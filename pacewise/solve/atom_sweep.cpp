@@ -4,29 +4,15 @@
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/simd.hpp"
+#include "pacewise/algebra/sums.hpp"
 
 namespace pacewise {
 namespace {
 
-/// u <- b + u / curvature; returns |u|^2, in lanes
+/// u <- b + u / curvature
 template <class T>
-PACEWISE_WIDE_TEMPLATE double unconstrained(Index m, T curvature, const T* __restrict b, T* __restrict u) {
-  constexpr Index lanes = 16;
-  double sum[lanes] = {}, norm2 = 0;
-  const T by = 1 / curvature;
-  Index i = 0;
-  for (; i + lanes <= m; i += lanes)
-    for (Index t = 0; t < lanes; ++t) {
-      const T x = b[i + t] + by * u[i + t];
-      u[i + t] = x;
-      sum[t] += static_cast<double>(x) * static_cast<double>(x);
-    }
-  for (; i < m; ++i) {
-    u[i] = b[i] + by * u[i];
-    norm2 += static_cast<double>(u[i]) * static_cast<double>(u[i]);
-  }
-  for (const double part : sum) norm2 += part;
-  return norm2;
+PACEWISE_WIDE_TEMPLATE void leave(Index m, T curvature, const T* __restrict b, T* __restrict u) {
+  for (Index i = 0; i < m; ++i) u[i] = b[i] + u[i] / curvature;
 }
 
 /// b <- shrink u, u <- its move
@@ -69,7 +55,8 @@ void sweep_atoms(const Matrix<T>& A, const Matrix<T>& C, Matrix<T>& B, const Con
       if (!(curvature > T(0))) continue;
       T* b = B.col(first + k);
       T* u = U.col(k);  // becomes the move of b
-      const double norm2 = unconstrained(m, curvature, b, u);
+      leave(m, curvature, b, u);
+      const double norm2 = inner_product<T>(u, u, m);
       move(m, norm2 > 1 ? static_cast<T>(1 / std::sqrt(norm2)) : T(1), b, u);
       for (Index l = k + 1; l < g; ++l)
         if (const T a = A(first + k, first + l); a != T(0)) subtract(m, a, u, U.col(l));

@@ -3,25 +3,9 @@
 #include <algorithm>
 
 #include "pacewise/algebra/dense.hpp"
-#include "pacewise/algebra/simd.hpp"
+#include "pacewise/algebra/sums.hpp"
 
 namespace pacewise {
-namespace {
-
-PACEWISE_WIDE_VECTORS
-double dot(const double* x, const double* y, Index size) {
-  constexpr Index lanes = 16;
-  double sum[lanes] = {}, total = 0;
-  Index i = 0;
-  for (; i + lanes <= size; i += lanes)
-    for (Index t = 0; t < lanes; ++t) sum[t] += x[i + t] * y[i + t];
-  for (; i < size; ++i) total += x[i] * y[i];
-  for (const double part : sum) total += part;
-  return total;
-}
-
-}  // namespace
-
 // With F_h the residuals of a column, d_h = F_now - F_h:   min_t |F_now - sum_h t_h d_h|^2,
 //   y = f_now - sum_h t_h (f_now - f_h),   and the same for what is affine in f.
 void ColumnMixing::next(const Matrix<double>& image, Matrix<double>& affine, Matrix<double>& y,
@@ -57,8 +41,8 @@ void ColumnMixing::mix(const Past& now, const std::vector<const Past*>& old, Ind
       for (Index i = 0; i < rows; ++i) d(i, h) = now.residual(i, c) - f[i];
     }
     for (int h = 0; h < used; ++h) {
-      for (int g = h; g < used; ++g) K(g, h) = dot(d.col(g), d.col(h), rows);
-      t(h, 0) = dot(d.col(h), now.residual.col(c), rows);
+      for (int g = h; g < used; ++g) K(g, h) = inner_product<double>(d.col(g), d.col(h), rows);
+      t(h, 0) = inner_product<double>(d.col(h), now.residual.col(c), rows);
       trace += K(h, h);
     }
     if (!(trace > 0)) continue;
