@@ -61,17 +61,19 @@ TEST(Sparse, SeparateGroupsAndTheirParts) {
   }
   for (std::int32_t i = 0; i < 8; ++i) entries.push_back({i, i, 2.0 + i});
   Sparse a = sparse_from_triplets(8, 8, entries);
-  using Groups = std::vector<std::vector<Index>>;
-  EXPECT_EQ(separate_groups(a, 1), (Groups{{0, 3, 5}, {1, 4}, {2}, {6, 7}}));
-  EXPECT_EQ(separate_groups(a, 3), (Groups{{0, 3, 5}, {1, 2, 4}, {6, 7}}));
-  EXPECT_EQ(separate_groups(a, 100), (Groups{{0, 1, 2, 3, 4, 5, 6, 7}}));
-  EXPECT_EQ(separate_groups(Sparse{}, 1), Groups{});
+  using Lists = std::vector<std::vector<Index>>;
+  EXPECT_EQ(separate_groups(a, 1).members, (Lists{{0, 3, 5}, {1, 4}, {2}, {6, 7}}));
+  EXPECT_EQ(separate_groups(a, 3).members, (Lists{{0, 3, 5}, {1, 2, 4}, {6, 7}}));
+  EXPECT_EQ(separate_groups(a, 100).members, (Lists{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(separate_groups(Sparse{}, 1).members, Lists{});
   for (double& value : a.value)
     if (value == -2) value = 0;
-  EXPECT_EQ(separate_groups(a, 1), (Groups{{0, 3, 5}, {1}, {2}, {4}, {6, 7}}));
+  EXPECT_EQ(separate_groups(a, 1).members, (Lists{{0, 3, 5}, {1}, {2}, {4}, {6, 7}}));
   const Matrix<double> whole = dense(a);
-  for (const auto& group : separate_groups(a, 3)) {
-    const Matrix<double> part = dense(restrict_to(a, group));
+  const Groups groups = separate_groups(a, 3);
+  for (std::size_t g = 0; g < groups.members.size(); ++g) {
+    const std::vector<Index>& group = groups.members[g];
+    const Matrix<double> part = dense(part_of(a, groups, g));
     ASSERT_EQ(part.cols(), static_cast<Index>(group.size()));
     for (Index j = 0; j < part.cols(); ++j)
       for (Index i = 0; i < part.rows(); ++i) EXPECT_EQ(part(i, j), whole(group[to_size(i)], group[to_size(j)]));

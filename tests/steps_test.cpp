@@ -74,7 +74,17 @@ std::vector<zoo::Shape> unconnected() {
   zoo::Shape uneven = many;
   uneven.name = "eight rings";
   uneven.rings = 8;
-  return {few, many, uneven};
+  zoo::Shape mixed{"a large path and two small ones", 12, 420, 8};
+  mixed.cut = true;
+  return {few, many, uneven, mixed};
+}
+
+/// So many numbers that the loops over vectors are entered, and none fills them
+TYPED_TEST(Steps, CodesOfManyAtomsAndFeaturesAreOptimal) {
+  for (const Kind kind : kKinds)
+    for (const double alpha : {0.0, 8.0})
+      for (const double gamma : {0.0, 1.0})
+        check_codes<TypeParam>({"many atoms", 41, 90, 70}, kind, alpha, gamma, 0.05, 0);
 }
 
 TYPED_TEST(Steps, CodesOfUnconnectedSamplesAreOptimal) {

@@ -43,6 +43,7 @@ struct Shape {
   bool constant_features = false;
   bool unobserved = false;  // a sample and a feature without any observed entry
   Index rings = 1;          // graphs that nothing connects: samples j, j + rings, j + 2 rings, ..
+  bool cut = false;         // the ring has zeros where it joins two thirds, a sixth and a sixth of the samples
 };
 
 inline std::vector<Shape> shapes() {
@@ -127,6 +128,10 @@ Instance<T> make(const Shape& shape, Kind kind, std::uint64_t seed) {
       }
   }
   ring(n, p.L, p.H, shape.rings);
+  const auto piece = [&](Index j) { return j < 2 * n / 3 ? 0 : j < 5 * n / 6 ? 1 : 2; };
+  for (Index j = 0; j < n && shape.cut; ++j)
+    for (Index at = p.L.start[static_cast<std::size_t>(j)]; at < p.L.start[static_cast<std::size_t>(j + 1)]; ++at)
+      if (piece(p.L.index[static_cast<std::size_t>(at)]) != piece(j)) p.L.value[static_cast<std::size_t>(at)] = 0;
   p.Q = Matrix<T>(n, r);
   for (Index k = 0; k < r; ++k)
     for (Index e = 0; e < n; ++e) p.Q(e, k) = static_cast<T>(0.2 * random.normal());

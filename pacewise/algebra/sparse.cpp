@@ -139,29 +139,13 @@ std::vector<double> diagonal(const Sparse& a) {
   return out;
 }
 
-Sparse restrict_to(const Sparse& a, const std::vector<Index>& some) {
-  std::vector<std::int32_t> place(to_size(a.rows), -1);
-  for (std::size_t i = 0; i < some.size(); ++i) place[to_size(some[i])] = static_cast<std::int32_t>(i);
-  const auto size = static_cast<Index>(some.size());
-  Sparse out{size, size, {0}, {}, {}};
-  for (const Index j : some) {
-    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
-      if (const std::int32_t row = place[to_size(a.index[to_size(p)])]; row >= 0) {
-        out.index.push_back(row);
-        out.value.push_back(a.value[to_size(p)]);
-      }
-    out.start.push_back(out.nonzeros());
-  }
-  return out;
-}
-
-std::vector<std::vector<Index>> separate_groups(const Sparse& a, Index least) {
+Groups separate_groups(const Sparse& a, Index least) {
   std::vector<char> seen(to_size(a.cols), 0);
-  std::vector<std::vector<Index>> groups;
+  Groups out;
   for (Index first = 0; first < a.cols; ++first) {
     if (seen[to_size(first)] != 0) continue;
-    if (groups.empty() || static_cast<Index>(groups.back().size()) >= least) groups.emplace_back();
-    std::vector<Index>& group = groups.back();
+    if (out.members.empty() || static_cast<Index>(out.members.back().size()) >= least) out.members.emplace_back();
+    std::vector<Index>& group = out.members.back();
     std::size_t next = group.size();
     seen[to_size(first)] = 1;
     for (group.push_back(first); next < group.size(); ++next) {
@@ -174,8 +158,26 @@ std::vector<std::vector<Index>> separate_groups(const Sparse& a, Index least) {
       }
     }
   }
-  for (auto& group : groups) std::sort(group.begin(), group.end());
-  return groups;
+  out.place.resize(to_size(a.cols));
+  for (auto& group : out.members) {
+    std::sort(group.begin(), group.end());
+    for (std::size_t i = 0; i < group.size(); ++i) out.place[to_size(group[i])] = static_cast<std::int32_t>(i);
+  }
+  return out;
+}
+
+Sparse part_of(const Sparse& a, const Groups& groups, std::size_t group) {
+  const auto size = static_cast<Index>(groups.members[group].size());
+  Sparse out{size, size, {0}, {}, {}};
+  for (const Index j : groups.members[group]) {
+    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p) {
+      if (a.value[to_size(p)] == 0) continue;
+      out.index.push_back(groups.place[to_size(a.index[to_size(p)])]);
+      out.value.push_back(a.value[to_size(p)]);
+    }
+    out.start.push_back(out.nonzeros());
+  }
+  return out;
 }
 
 void check_symmetric(const Sparse& a, const char* name) {

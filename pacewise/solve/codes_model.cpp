@@ -173,11 +173,12 @@ CodesModel<T>::CodesModel(const CodesModel& whole, const CodesProblem<T>& proble
       scale_(whole.scale_) {}
 
 template <class T>
-CodesModel<T> CodesModel<T>::part(const std::vector<Index>& samples, const Control& control) const {
+CodesModel<T> CodesModel<T>::part(const Groups& groups, std::size_t group, const Control& control) const {
+  const std::vector<Index>& samples = groups.members[group];
   const Index n = static_cast<Index>(samples.size());
   const auto& weights = problem_.weights;
   auto own = std::make_shared<Own>();
-  own->laplacian = restrict_to(*problem_.coupling.laplacian, samples);
+  own->laplacian = part_of(*problem_.coupling.laplacian, groups, group);
   own->weights.feature = weights.feature;
   if (!weights.entry.empty()) own->weights.entry.resize(features(), n);
   for (Index j = 0; j < n; ++j) {

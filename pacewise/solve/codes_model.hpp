@@ -41,8 +41,8 @@ class CodesModel {
   };
 
   CodesModel(const CodesProblem<T>& problem, const Control& control);
-  /// The same problem for some samples, ascending, that the Laplacian does not connect with others
-  CodesModel part(const std::vector<Index>& samples, const Control& control) const;
+  /// The same problem for one group of the samples, which the Laplacian does not connect with others
+  CodesModel part(const Groups& groups, std::size_t group, const Control& control) const;
 
   Index features() const { return problem_.X.rows; }
   Index samples() const { return problem_.X.cols; }

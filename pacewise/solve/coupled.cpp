@@ -438,15 +438,17 @@ StepReport solve_connected(const CodesModel<T>& model, Matrix<T>& S, const StepO
 }
 
 template <class T>
-StepReport solve_group(const CodesModel<T>& model, const std::vector<Index>& group, Matrix<T>& S,
-                       const StepOptions& options, const Control& control) {
-  const CodesModel<T> part = model.part(group, control);
+StepReport solve_group(const CodesModel<T>& model, const Groups& groups, std::size_t group, Matrix<T>& S,
+                       StepOptions options, const Control& control) {
+  const std::vector<Index>& samples = groups.members[group];
+  const CodesModel<T> part = model.part(groups, group, control);
+  // a group may store as much as its share of the samples
+  const double share = static_cast<double>(part.samples()) / static_cast<double>(model.samples());
+  options.memory_bytes = static_cast<std::size_t>(share * memory_for_systems(model, options)) + 1;
   Matrix<T> codes(S.rows(), part.samples());
-  for (std::size_t j = 0; j < group.size(); ++j)
-    std::copy_n(S.col(group[j]), S.rows(), codes.col(static_cast<Index>(j)));
+  for (Index j = 0; j < part.samples(); ++j) std::copy_n(S.col(samples[at(j)]), S.rows(), codes.col(j));
   const StepReport report = solve_connected(part, codes, options, control);
-  for (std::size_t j = 0; j < group.size(); ++j)
-    std::copy_n(codes.col(static_cast<Index>(j)), S.rows(), S.col(group[j]));
+  for (Index j = 0; j < part.samples(); ++j) std::copy_n(codes.col(j), S.rows(), S.col(samples[at(j)]));
   return report;
 }
 
@@ -457,23 +459,23 @@ StepReport solve_group(const CodesModel<T>& model, const std::vector<Index>& gro
 template <class T>
 StepReport solve_coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control) {
   const auto groups = separate_groups(*model.problem().coupling.laplacian, kBlock);
-  if (groups.size() < 2) return solve_connected(model, S, options, control);
-  std::vector<StepReport> reports(groups.size(), {std::numeric_limits<double>::infinity(), 0, false});
+  if (groups.members.size() < 2) return solve_connected(model, S, options, control);
+  std::vector<StepReport> reports(groups.members.size(), {std::numeric_limits<double>::infinity(), 0, false});
   // a large group has all threads to itself, the others have one each, those of most samples first
   std::vector<std::size_t> small;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (4 * static_cast<Index>(groups[g].size()) <= model.samples())
+  for (std::size_t g = 0; g < groups.members.size(); ++g) {
+    if (4 * static_cast<Index>(groups.members[g].size()) <= model.samples())
       small.push_back(g);
     else if (!control.stop())
-      reports[g] = solve_group(model, groups[g], S, options, control);
+      reports[g] = solve_group(model, groups, g, S, options, control);
   }
   std::stable_sort(small.begin(), small.end(),
-                   [&](std::size_t a, std::size_t b) { return groups[a].size() > groups[b].size(); });
+                   [&](std::size_t a, std::size_t b) { return groups.members[a].size() > groups.members[b].size(); });
   Control alone = control;
   alone.threads = 1;
   parallel_blocks(static_cast<Index>(small.size()), control, [&](Index i, int) {
     const std::size_t g = small[at(i)];
-    reports[g] = solve_group(model, groups[g], S, options, alone);
+    reports[g] = solve_group(model, groups, g, S, options, alone);
   });
   StepReport out;
   for (const StepReport& report : reports) {

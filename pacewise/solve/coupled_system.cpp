@@ -86,6 +86,12 @@ PACEWISE_WIDE_TEMPLATE void scale(Index count, U by, U* x) {
 
 }  // namespace
 
+template <class T>
+double memory_for_systems(const CodesModel<T>& model, const StepOptions& options) {
+  const double data = static_cast<double>((model.features() + model.atoms()) * model.samples()) * sizeof(T);
+  return options.memory_bytes > 0 ? static_cast<double>(options.memory_bytes) : std::max(2 * data, 256e6);
+}
+
 template <class T, class U>
 CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions& options, const Control& control)
     : model_(model),
@@ -102,8 +108,7 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
       sets_(at(n_)),
       start_(at(n_ + 1), 0) {
   if (gram_blocks_) spread_.resize(r_, n_);
-  const double data = static_cast<double>((model.features() + r_) * n_) * sizeof(T);
-  memory_ = options.memory_bytes > 0 ? static_cast<double>(options.memory_bytes) : std::max(2 * data, 256e6);
+  memory_ = memory_for_systems(model, options);
   const Index block = std::min(n_, kBlock);
   for (int t = 0; t < thread_count(control); ++t) {
     scratch_.emplace_back(model, block);
@@ -439,8 +444,9 @@ void CoupledSystem<T, U>::precondition(Index block, int worker, Vector<U>& y) {
   }
 }
 
-#define PACEWISE_INSTANTIATE(T)           \
-  template class CoupledSystem<T, float>; \
+#define PACEWISE_INSTANTIATE(T)                                                    \
+  template double memory_for_systems<T>(const CodesModel<T>&, const StepOptions&); \
+  template class CoupledSystem<T, float>;                                          \
   template class CoupledSystem<T, double>;
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -3,6 +3,10 @@
 
 namespace pacewise {
 
+/// Bytes that Newton systems may take
+template <class T>
+double memory_for_systems(const CodesModel<T>& model, const StepOptions& options);
+
 /// The quadratic form (A + alpha L) on chosen coordinates P_j of every sample, for the solver of the coupled S-step.
 /// Unknowns are stored sample by sample: with Gram blocks those of P_j alone, `spread` as an r x n matrix so that L can
 /// mix samples; otherwise all r of them, zero outside P_j, which is such a matrix already.

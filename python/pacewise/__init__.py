@@ -14,10 +14,25 @@ import os as _os
 _policy_given = "OMP_WAIT_POLICY" in _os.environ or "GOMP_SPINCOUNT" in _os.environ
 if not _policy_given:
     _os.environ["OMP_WAIT_POLICY"] = "passive"
+
+
+def _blas_files() -> set[str]:
+    """The BLAS libraries that this process has loaded"""
+    try:
+        with open("/proc/self/maps") as maps:
+            return {line.split()[-1] for line in maps if "blas" in line}
+    except OSError:
+        return set()
+
+
+_blas_before = _blas_files()
 from . import _core  # noqa: E402
 
 if not _policy_given:
     del _os.environ["OMP_WAIT_POLICY"]
+# Not in a library that others had loaded: it must not change under a product that runs in another thread.
+if _blas_files() - _blas_before:
+    _core.choose_blas_kernels()
 
 from . import datasets, model_selection  # noqa: E402
 from ._coder import SelfPacedSparseCoder, preset_options  # noqa: E402

@@ -6,7 +6,7 @@
 // The private module behind the package: arrays in, arrays out. Shapes, defaults and documentation are the package's.
 NB_MODULE(_core, module) {
   using namespace pacewise::python;
-  pacewise::choose_blas_kernels();
+  module.def("choose_blas_kernels", &pacewise::choose_blas_kernels);
   nb::exception<pacewise::Error>(module, "Error", PyExc_ValueError);
   module.attr("__version__") = pacewise::kVersion;
   bind_model(module);

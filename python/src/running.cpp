@@ -1,7 +1,7 @@
 #include "running.hpp"
 
 #include <nanobind/nanobind.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <condition_variable>
 #include <exception>
@@ -55,11 +55,16 @@ class SharedDesk final : public Desk {
   bool answer_ = false, closed_ = false;
 };
 
-/// A thread that does one job after the other.
+/// A thread that does one job after the other, until it is dismissed.
 class Hand {
  public:
   Hand() {
     std::thread([this] { work(); }).detach();
+  }
+  void dismiss() {
+    const std::lock_guard lock(mutex_);
+    dismissed_ = true;
+    changed_.notify_all();
   }
   void begin(const std::function<void()>& job) {
     const std::lock_guard lock(mutex_);
@@ -72,44 +77,69 @@ class Hand {
   }
 
  private:
-  [[noreturn]] void work() {
+  void work() {
     for (;;) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return job_ != nullptr; });
+      changed_.wait(lock, [&] { return job_ != nullptr || dismissed_; });
+      if (dismissed_) break;
       lock.unlock();
       (*job_)();
       lock.lock();
       job_ = nullptr;
       changed_.notify_all();
     }
+    delete this;
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   const std::function<void()>* job_ = nullptr;
+  bool dismissed_ = false;
 };
 
-/// Hands are kept from call to call: OpenMP keeps its threads for the thread that started them, and the allocator its
-/// memory. They live as long as the process; a forked child has to have its own. All under the GIL.
+/// A few hands are kept from call to call: OpenMP keeps its threads for the thread that started them, and the allocator
+/// its memory. A forked child has to have its own. All under the GIL.
 class Hands {
  public:
   static Hands& of_process() {
-    static auto* const all = new Hands;  // never destroyed: its threads wait in it to the end
+    static auto* const all = new Hands;  // never destroyed: threads wait to the end
     return *all;
   }
   Hand* take() {
-    if (process_ != ::getpid()) idle_.clear();
-    process_ = ::getpid();
     if (idle_.empty()) return new Hand;
     Hand* const hand = idle_.back();
     idle_.pop_back();
     return hand;
   }
-  void give_back(Hand* hand) { idle_.push_back(hand); }
+  void give_back(Hand* hand) {
+    constexpr std::size_t kept = 4;
+    if (idle_.size() < kept)
+      idle_.push_back(hand);
+    else
+      hand->dismiss();
+  }
 
  private:
-  ::pid_t process_ = 0;
+  Hands() {
+    idle_.reserve(8);
+    ::pthread_atfork(nullptr, nullptr, [] { of_process().idle_.clear(); });
+  }
   std::vector<Hand*> idle_;
+};
+
+/// A hand at work: whatever happens, it is done before what it works on is gone.
+class Borrowed {
+ public:
+  explicit Borrowed(const std::function<void()>& job) : hand_(Hands::of_process().take()) { hand_->begin(job); }
+  ~Borrowed() {
+    hand_->wait();
+    Hands::of_process().give_back(hand_);
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+ private:
+  Hand* hand_;
 };
 
 /// Calls `body`; true where it went well, else `failure` is set.
@@ -139,9 +169,7 @@ void run(int threads, const std::function<void(const Control&, Desk&)>& work) {
     kept(failure, [&] { work(control, desk); });
     desk.close();
   };
-  Hand* const hand = Hands::of_process().take();
-  hand->begin(job);
-  for (;;) {
+  for (const Borrowed hand(job);;) {
     const std::function<bool()>* question = nullptr;
     const bool over = desk.wait(question);
     if (question != nullptr) {
@@ -155,8 +183,6 @@ void run(int threads, const std::function<void(const Control&, Desk&)>& work) {
       cancel = true;
     }
   }
-  hand->wait();
-  Hands::of_process().give_back(hand);
   if (python_failure) std::rethrow_exception(python_failure);
   if (failure) std::rethrow_exception(failure);
 }
