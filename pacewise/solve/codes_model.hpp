@@ -8,6 +8,8 @@
 
 namespace pacewise {
 
+inline constexpr Index kRowTile = 16;  // rows of B are stored with zeros up to a multiple: two vectors of eight
+
 /// Some samples: a range, or a list
 class Samples {
  public:

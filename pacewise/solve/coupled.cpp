@@ -99,7 +99,7 @@ PACEWISE_WIDE_TEMPLATE double damped_product(Index count, U damping, const U* __
 /// alpha > 0 couples the samples. A round:
 ///   1. gradient g of all smooth terms at S, certificate;
 ///   2. accelerated proximal gradient steps until the support settles (beta > 0):
-///        s <- soft(y - g(y) / (2 c_j), beta / (2 c_j)),   c_j >= |A_j| + alpha sum_k |L_jk|
+///        s <- soft(y - g(y) / (2 c_j), beta / (2 c_j)),   c_j = CoupledSystem::bound(j)
 ///      kept only if the objective fell;
 ///   3. on the support with its signs, Newton:  (A + alpha L)_PP d = -g_P/2 - beta sign/2  by conjugate gradients
 ///      preconditioned sample by sample, and a line search along the path clipped where signs would change.

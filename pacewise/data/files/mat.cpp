@@ -156,7 +156,7 @@ class Mat : public Container {
   void check_size(const matvar_t& variable, const std::string& name) const {
     double count = 1;
     for (const Index length : shape_of(variable)) count *= static_cast<double>(length);
-    if (count == 0) reading_.fail(name, line_of("is ", shape_text(shape_of(variable)), ", it holds no samples"));
+    if (count == 0) reading_.fail(name, line_of("is ", shape_text(shape_of(variable)), ", it holds no numbers"));
     if (variable.class_type == MAT_C_SPARSE) {
       // the stored entries are checked by matio against the bytes there are; its column starts follow the width
       if (variable.rank == 2) reading_.check_claim(static_cast<double>(variable.dims[1]), 4, name);

@@ -179,7 +179,7 @@ Index checked_count(const Reading& reading, const std::vector<Index>& shape, std
     reading.fail(where, line_of("has ", shape.size(), " dimensions; save an array with samples along its first axis"));
   Index count = 1;
   for (const Index length : shape) {
-    if (length <= 0) reading.fail(where, line_of("is ", shape_text(shape), ", it holds no samples; save at least one"));
+    if (length <= 0) reading.fail(where, line_of("is ", shape_text(shape), ", it holds no numbers; save at least one"));
     if (count > std::numeric_limits<Index>::max() / 16 / length)
       reading.fail(where, line_of("claims ", shape_text(shape), " numbers; the file is damaged"));
     count *= length;
@@ -193,7 +193,7 @@ Index checked_count(const Reading& reading, const std::vector<Index>& shape, std
 template <class T>
 void place(const TypedArray& array, const Reading& reading, std::string_view where, Table<T>& table) {
   const Index n = array.samples(), m = array.features();
-  if (n <= 0 || m <= 0) reading.fail(where, line_of("is ", shape_text(array.shape), ", it holds no samples"));
+  if (n <= 0 || m <= 0) reading.fail(where, line_of("is ", shape_text(array.shape), ", it holds no numbers"));
   const Layout layout = layout_of(array);
   table.sample_shape = array.shape;
   table.sample_shape.erase(array.samples_last ? table.sample_shape.end() - 1 : table.sample_shape.begin());
