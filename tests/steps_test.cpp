@@ -145,13 +145,20 @@ TYPED_TEST(Steps, DictionaryIsOptimalOnTheGrid) {
         check_dictionary<TypeParam>(shape, kind, size, 1, 0);
 }
 
-// Few codes: Grams of rows from their nonzeros. More rows than fit into one block of Grams, kept or made in every pass.
+// More rows than Grams are made for at a time, kept or made in every pass.
 TYPED_TEST(Steps, DictionaryIsOptimalForFewCodesAndManyRows) {
   for (const std::size_t memory_bytes : {std::size_t{0}, std::size_t{1}})
     for (const double keep : {1.0, 0.3}) {
       for (const auto& shape : zoo::shapes()) check_dictionary<TypeParam>(shape, Kind::element, 1, keep, memory_bytes);
       check_dictionary<TypeParam>({"many rows", 150, 40, 6, false, false, 0.8}, Kind::element, 3, keep, memory_bytes);
     }
+}
+
+// So many that the Gram of the mean weights goes first: it leads to the end where weights hardly differ, else not
+TYPED_TEST(Steps, DictionaryIsOptimalForManyAtoms) {
+  for (const double missing : {0.0, 0.1, 0.5})
+    for (const double keep : {0.5, 0.1})
+      check_dictionary<TypeParam>({"many atoms", 30, 25, 40, false, false, missing}, Kind::element, 3, keep, 0);
 }
 
 TYPED_TEST(Steps, DictionaryTakesNoMoreRoundsThanAskedAndSaysWhatItReached) {

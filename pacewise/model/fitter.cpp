@@ -234,12 +234,15 @@ LossSummary Fitter<T>::summarize_losses() const {
 }
 
 template <class T>
+void Fitter<T>::sum_up() {
+  pace_ = summarize(losses_, pace_weights(), observed_, options_.regularizer, state_.schedule.lambda, control_);
+}
+
+template <class T>
 Objective Fitter<T>::objective_now() const {
   Objective o = terms_;
-  const PaceSummary pace =
-      summarize(losses_, pace_weights(), observed_, options_.regularizer, state_.schedule.lambda, control_);
-  o.fit = pace.fit;
-  o.pace = pace.value;
+  o.fit = pace_.fit;
+  o.pace = pace_.value;
   return o;
 }
 
@@ -255,8 +258,8 @@ void Fitter<T>::begin_iteration() {
   record_.lambda = state_.schedule.lambda;
   if (was != state_.schedule.phase)
     terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
-  const Objective now = objective_now();
-  record_.objective_before = objective_ = now.total();
+  sum_up();
+  record_.objective_before = objective_ = objective_now().total();
 }
 
 template <class T>
@@ -280,9 +283,8 @@ void Fitter<T>::fail(Termination why, std::string detail) {
 /// Each step minimises its part of J at fixed lambda: J may not rise.
 template <class T>
 void Fitter<T>::check_descent(const char* step) {
-  if (interrupted()) return;
-  const Objective now = objective_now();
   if (interrupted()) return;  // a sum cut short says nothing
+  const Objective now = objective_now();
   const double rise = now.total() - objective_;
   if (!(rise <= kRise<T> * now.magnitude())) {
     std::ostringstream text;
@@ -308,9 +310,11 @@ void Fitter<T>::update_weights() {
       state_.weights = std::move(v);
       combine(data_.weights, state_.weights, level_, m_, n_, effective_);
     }
+    sum_up();
   } else {  // polishing: back to the user's weights alone
     state_.weights.clear();
     effective_ = data_.weights;
+    sum_up();
     record_.objective_before = objective_ = objective_now().total();
   }
   check_descent("weights");
@@ -324,6 +328,7 @@ void Fitter<T>::update_dictionary() {
   record_.certificate.dictionary = report.certificate;
   if (interrupted()) return;
   refresh_losses();
+  sum_up();
   check_descent("dictionary");
 }
 
@@ -388,6 +393,7 @@ void Fitter<T>::update_codes() {
   if (interrupted()) return;
   terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
   refresh_losses();
+  sum_up();
   check_descent("codes");
 }
 
@@ -401,11 +407,9 @@ double Fitter<T>::density() const {
 template <class T>
 bool Fitter<T>::end_iteration(const Callback<T>& callback) {
   if (over_) return false;
-  const PaceSummary pace =
-      summarize(losses_, pace_weights(), observed_, options_.regularizer, state_.schedule.lambda, control_);
   record_.objective = objective_now();
-  record_.selected = pace.selected;
-  record_.mean_weight = pace.mean_weight;
+  record_.selected = pace_.selected;
+  record_.mean_weight = pace_.mean_weight;
   record_.density = density();
   record_.seconds = elapsed();
   if (interrupted()) return false;
@@ -436,6 +440,7 @@ Result<T> Fitter<T>::result() {
   before_ = State<T>();
   terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
   refresh_losses();
+  sum_up();
   out.objective = objective_now();
   out.certificate.codes = codes_certificate(codes_problem(), state_.codes, control_);
   out.certificate.dictionary =

@@ -41,6 +41,7 @@ class Fitter {
   void take_state(State<T> state);
   void remember();
   void refresh_losses();
+  void sum_up();
   Objective objective_now() const;
   void check_descent(const char* step);
   void fail(Termination why, std::string detail);
@@ -62,6 +63,7 @@ class Fitter {
   State<T> state_, before_;     // before_: the state after the last completed iteration
   Weights<T> effective_;        // w v
   Vector<T> losses_;            // at the current B and S
+  PaceSummary pace_;            // sums over the losses and weights
   Objective terms_;             // sparsity, manifold, consistency at the current S and Q
   Record record_;
   double objective_ = 0;  // after the last step

@@ -64,7 +64,8 @@ CodesModel<T>::Scratch::Scratch(const CodesModel& model, Index block)
   root.resize(static_cast<std::size_t>(model.features()));
   used.reserve(static_cast<std::size_t>(model.atoms()));
   if (model.forms_->narrow.empty()) return;
-  narrow.resize(model.features(), model.atoms());
+  narrow.resize(model.features(), std::max(model.atoms(), block));
+  narrow_codes.resize(model.atoms(), block);
   narrow_weights.resize(static_cast<std::size_t>(model.features()));
 }
 
@@ -258,7 +259,7 @@ bool few_nonzero(MatrixView<const double> Z) {
 
 // Y = A_j z_j for the codes z in the scratch
 template <class T>
-void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const {
+void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch, bool rough) const {
   const Index b = Y.cols, r = atoms();
   const auto wide = scratch.wide.view().columns(0, b);
   if (shared()) {
@@ -281,6 +282,8 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
         subtract_rows(forms_->rows_of_B, r, mask_.rows(sample), mask_.lacks(sample), wide.col(j),
                       nonzero_of(wide.col(j), r, scratch.used), y);
     }
+  } else if (rough && !forms_->narrow.empty()) {
+    through_narrow_dictionary(samples, Y, scratch);
   } else {
     through_dictionary(samples, 0, b, Y, scratch);
   }
@@ -302,6 +305,19 @@ void CodesModel<T>::through_dictionary(const Samples& samples, Index first, Inde
 }
 
 template <class T>
+void CodesModel<T>::through_narrow_dictionary(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const {
+  const auto image = scratch.narrow.view().columns(0, Y.cols);
+  const auto z = scratch.narrow_codes.view().columns(0, Y.cols);
+  for (Index j = 0; j < Y.cols; ++j)
+    for (Index k = 0; k < Y.rows; ++k) z(k, j) = static_cast<float>(scratch.wide(k, j));
+  gemm<float>(Op::plain, Op::plain, 1, forms_->narrow, z, 0, image);
+  for (Index j = 0; j < Y.cols; ++j) weigh(problem_.weights, samples[j], image.columns(j, 1));
+  gemm<float>(Op::transposed, Op::plain, 1, forms_->narrow, image, 0, z);
+  for (Index j = 0; j < Y.cols; ++j)
+    for (Index k = 0; k < Y.rows; ++k) Y(k, j) = static_cast<double>(z(k, j));
+}
+
+template <class T>
 bool CodesModel<T>::all_few(const Samples& samples, Index count) const {
   for (Index j = 0; j < count; ++j)
     if (!mask_.few(samples[j])) return false;
@@ -311,14 +327,14 @@ bool CodesModel<T>::all_few(const Samples& samples, Index count) const {
 // Y = A_j z_j alone
 template <class T>
 template <class U>
-void CodesModel<T>::fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y,
-                                  Scratch& scratch) const {
+void CodesModel<T>::fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch,
+                                  bool rough) const {
   for (Index j = 0; j < Y.cols; ++j)
     for (Index k = 0; k < Y.rows; ++k) {
       scratch.codes(k, j) = static_cast<T>(Z(k, samples[j]));
       scratch.wide(k, j) = static_cast<double>(Z(k, samples[j]));
     }
-  apply_fit(samples, Y, scratch);
+  apply_fit(samples, Y, scratch, rough);
 }
 
 template <class T>
@@ -341,7 +357,7 @@ void CodesModel<T>::add_manifold(MatrixView<const U> S, const Samples& samples, 
 template <class T>
 void CodesModel<T>::gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G,
                              Scratch& scratch) const {
-  fit_curvature<T>(S, samples, G, scratch);
+  fit_curvature<T>(S, samples, G, scratch, false);
   for (Index j = 0; j < G.cols; ++j)
     for (Index k = 0; k < G.rows; ++k) G(k, j) = 2 * (G(k, j) - static_cast<double>(q_(k, samples[j])));
   add_manifold<T>(S, samples, 2, G);
@@ -349,8 +365,8 @@ void CodesModel<T>::gradient(MatrixView<const T> S, const Samples& samples, Matr
 
 template <class T>
 void CodesModel<T>::curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y,
-                              Scratch& scratch) const {
-  fit_curvature<double>(Z, samples, Y, scratch);
+                              Scratch& scratch, bool rough) const {
+  fit_curvature<double>(Z, samples, Y, scratch, rough);
   add_manifold<double>(Z, samples, 1, Y);
 }
 

@@ -38,7 +38,8 @@ class CodesModel {
     Matrix<double> weighted;         // atoms times (roots of) a sample's weights, m x r
     Vector<double> root;             // sqrt(w v)
     std::vector<std::int32_t> used;  // atoms of the codes at hand
-    Matrix<float> narrow;            // atoms times the weights, in float
+    Matrix<float> narrow;            // atoms times the weights, or B S, in float
+    Matrix<float> narrow_codes;      // r x b
     Vector<float> narrow_weights;
   };
 
@@ -74,8 +75,10 @@ class CodesModel {
 
   /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for G.cols samples
   void gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch) const;
-  /// Y = A_j z_j + alpha (Z L)_j for the same samples; Z is r x n
-  void curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
+  /// Y = A_j z_j + alpha (Z L)_j for the same samples; Z is r x n. `rough`: products through the dictionary may be in
+  /// float
+  void curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch,
+                 bool rough = false) const;
   /// Fills rows and columns [old, size) of the Gram block of sample j over `atoms`, in double whatever T:
   /// near-duplicate atoms differ by less than float rounding of their Gram matrix
   void extend_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
@@ -99,10 +102,12 @@ class CodesModel {
   void add_consistency(const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram) const;
   void through_dictionary(const Samples& samples, Index first, Index count, MatrixView<double> Y,
                           Scratch& scratch) const;
+  void through_narrow_dictionary(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
   bool all_few(const Samples& samples, Index count) const;
-  void apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
+  void apply_fit(const Samples& samples, MatrixView<double> Y, Scratch& scratch, bool rough) const;
   template <class U>
-  void fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch) const;
+  void fit_curvature(MatrixView<const U> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch,
+                     bool rough) const;
   template <class U>
   void add_manifold(MatrixView<const U> S, const Samples& samples, double factor, MatrixView<double> Y) const;
   double omega(Index j) const {

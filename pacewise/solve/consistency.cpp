@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/sums.hpp"
 
 namespace pacewise {
 namespace {
@@ -48,19 +49,21 @@ double residual(const Sparse& edges, MatrixView<const T> S, const Matrix<double>
   const Index e = edges.cols, r = S.rows;
   const Index blocks = block_count(e);
   std::vector<double> worst(static_cast<std::size_t>(blocks), 0.0), scale(worst);
-  parallel_blocks(blocks, control, [&](Index block, int) {
-    Vector<double> y(static_cast<std::size_t>(r));
+  const SerialBlas serial;
+  struct Edges {
+    Matrix<double> q, y;  // some rows of Q and their S h_e, a column each
+  };
+  std::vector<Edges> workers(static_cast<std::size_t>(thread_count(control)),
+                             {Matrix<double>(r, std::min(e, kBlock)), Matrix<double>(r, std::min(e, kBlock))});
+  parallel_blocks(blocks, control, [&](Index block, int worker) {
     const Index first = block * kBlock, b = block_length(e, block);
-    for (Index at = first; at < first + b; ++at) {
-      edge_sum(edges, S, at, y.data());
-      for (Index k = 0; k < r; ++k) {
-        double d = -y[static_cast<std::size_t>(k)];
-        for (Index l = 0; l < r; ++l) d += G(l, k) * static_cast<double>(Q(at, l));
-        worst[static_cast<std::size_t>(block)] = std::max(worst[static_cast<std::size_t>(block)], std::abs(d));
-        scale[static_cast<std::size_t>(block)] =
-            std::max(scale[static_cast<std::size_t>(block)], std::abs(y[static_cast<std::size_t>(k)]));
-      }
-    }
+    Edges& w = workers[static_cast<std::size_t>(worker)];
+    for (Index at = 0; at < b; ++at) edge_sum(edges, S, first + at, w.y.col(at));
+    for (Index k = 0; k < r; ++k)
+      for (Index at = 0; at < b; ++at) w.q(k, at) = static_cast<double>(Q(first + at, k));
+    scale[static_cast<std::size_t>(block)] = largest_size<double>(w.y.data(), r * b);
+    gemm<double>(Op::plain, Op::plain, 1, G, w.q.view().columns(0, b), -1, w.y.view().columns(0, b));
+    worst[static_cast<std::size_t>(block)] = largest_size<double>(w.y.data(), r * b);
   });
   double top = 0, gap = 0;
   for (Index block = 0; block < blocks; ++block) {

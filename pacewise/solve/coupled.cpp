@@ -133,8 +133,17 @@ class Coupled {
     double best = std::numeric_limits<double>::infinity();
     int stale = 0;
     damping_ = least_damping();
+    refresh_gradient();
+    if (beta_ > 0 && system_.lead()) {  // supports first, before anything is made for them
+      accelerate(goal);
+      system_.follow();
+    }
     for (;; ++report.rounds) {
-      const double violation = refresh_gradient();
+      double violation = this->violation();
+      if (updated_ && (violation <= goal || beta_ == 0 || report.rounds == options_.max_rounds || stale >= patience_)) {
+        refresh_gradient();
+        violation = this->violation();
+      }
       if (control_.stop()) break;
       stale = violation < (beta_ > 0 ? 0.9 : 0.999) * best ? 0 : stale + 1;
       if (violation < best) {
@@ -147,10 +156,7 @@ class Coupled {
       }
       if (violation <= goal || report.rounds == options_.max_rounds || stale > patience_) break;
       system_.grow(S_, gradient_);
-      if (beta_ > 0) {
-        accelerate(goal);
-        refresh_gradient();
-      }
+      if (beta_ > 0) accelerate(goal);
       system_.choose(S_, true);
       newton_step(0.1 * goal);
     }
@@ -185,12 +191,18 @@ class Coupled {
     return {at(system_.begin(block * kBlock)), at(system_.begin(block * kBlock + block_length(n_, block)))};
   }
 
-  double refresh_gradient() {
+  void refresh_gradient() {
     parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
       const Index first = block * kBlock, b = block_length(n_, block);
       model_.gradient(S_, first, gradient_.view().columns(first, b), scratch_[static_cast<std::size_t>(worker)]);
+    });
+    updated_ = false;
+  }
+
+  double violation() {
+    parallel_blocks(block_count(n_), control_, [&](Index block, int) {
       double worst = 0;
-      for (Index j = first; j < first + b; ++j)
+      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
         for (Index k = 0; k < r_; ++k)
           worst = std::max(worst, kkt_distance(gradient_(k, j), static_cast<double>(S_(k, j)), beta_));
       partial_[at(block)] = worst;
@@ -217,8 +229,9 @@ class Coupled {
     now_ = from_;
     // Without entry weights such a step costs half an iteration of conjugate gradients: where those were many, more of
     // these first.
-    constexpr int settled_steps = 12;
-    const int max_steps = model_.shared() && iterations_ > 40 ? std::min(4 * iterations_, 400) : 30;
+    constexpr int settled_steps = 12, usual = 30;
+    const int many = model_.shared() && iterations_ > 40 ? std::min(4 * iterations_, 400) : usual;
+    const int max_steps = system_.leading() ? 2 * usual : many;
     using Form = typename CoupledSystem<T, U>::Form;
     const Form form = system_.near_leads() && !refused_ ? Form::near : Form::exact;
     double momentum = 1;
@@ -245,7 +258,11 @@ class Coupled {
       settled = changed == 0 ? settled + 1 : 0;
       if (move <= 0.5 * goal) break;
     }
-    keep_if_lower();
+    // s0 + (s - s0), which keeps the digits of s0 that U has not
+    refused_ = !go_if_lower([&](std::size_t i, double s0) {
+      return now_[i] == U(0) ? 0.0 : s0 + (static_cast<double>(now_[i]) - static_cast<double>(from_[i]));
+    });
+    if (refused_) system_.widen_bounds();
   }
 
   /// One proximal step and the extrapolation for the samples of a block; returns <y - s_new, s_new - s_old>.
@@ -266,21 +283,25 @@ class Coupled {
     return sums.uphill;
   }
 
-  /// f(S + D) - f(S) = <g, D> + D'(A + alpha L)D + beta (|S + D| - |S|), D packed; no cancellation of large numbers
-  template <class Change>
-  double change(const Change& D) {
+  /// Goes from s to to(i, s), packed, and returns true if that lowers f; else S stays.
+  ///   f(S + D) - f(S) = <g, D> + D'(A + alpha L)D + beta (|S + D| - |S|): no cancellation of large numbers
+  /// The gradient goes along by 2 (A + alpha L) D: it wants no pass over the data of its own.
+  template <class To>
+  bool go_if_lower(const To& to) {
     move_.fill(0);
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a) {
         const Index k = system_.atom(j, a);
-        move_(k, j) = D(at(system_.begin(j) + a), static_cast<double>(S_(k, j)));
+        const auto s = static_cast<double>(S_(k, j));
+        move_(k, j) = static_cast<double>(static_cast<T>(to(at(system_.begin(j) + a), s))) - s;
       }
       return 0.0;
     });
-    return over_blocks([&](Index block, int worker) {
+    const double change = over_blocks([&](Index block, int worker) {
       const Index first = block * kBlock, b = block_length(n_, block);
       const auto image = wide_[static_cast<std::size_t>(worker)].view().columns(0, b);
-      model_.curvature(move_, first, image, scratch_[static_cast<std::size_t>(worker)]);
+      constexpr bool rough = std::is_same_v<U, float>;  // the last gradient comes from the data again
+      model_.curvature(move_, first, image, scratch_[static_cast<std::size_t>(worker)], rough);
       double sum = 0;
       for (Index j = first; j < first + b; ++j)
         for (Index a = 0; a < system_.count(j); ++a) {
@@ -288,25 +309,24 @@ class Coupled {
           const double s = static_cast<double>(S_(k, j)), d = move_(k, j);
           sum += (gradient_(k, j) + image(k, j - first)) * d + beta_ * (std::abs(s + d) - std::abs(s));
         }
+      for (Index j = 0; j < b; ++j)
+        for (Index k = 0; k < r_; ++k) gradient_(k, first + j) += 2 * image(k, j);
       return sum;
     });
-  }
-
-  void keep_if_lower() {
-    // s0 + (s - s0), which keeps the digits of s0 that U has not
-    const auto to = [&](std::size_t i, double s0) {
-      return now_[i] == U(0) ? 0.0 : s0 + (static_cast<double>(now_[i]) - static_cast<double>(from_[i]));
-    };
-    refused_ = !(change([&](std::size_t i, double s0) { return to(i, s0) - s0; }) < 0);
-    if (refused_) system_.widen_bounds();
-    if (control_.stop() || refused_) return;
+    if (control_.stop()) return false;
+    updated_ = true;
+    if (!(change < 0)) {
+      refresh_gradient();
+      return false;
+    }
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a) {
-        T& s = S_(system_.atom(j, a), j);
-        s = static_cast<T>(to(at(system_.begin(j) + a), static_cast<double>(s)));
+        const Index k = system_.atom(j, a);
+        S_(k, j) = static_cast<T>(static_cast<double>(S_(k, j)) + move_(k, j));
       }
       return 0.0;
     });
+    return true;
   }
 
   // Step 3
@@ -389,18 +409,8 @@ class Coupled {
   /// Halves t until f falls along D = clip(S + t d) - S. Returns the t taken, 0 if none lowers f.
   double line_search() {
     double t = 1;
-    for (int halving = 0; halving < 30; ++halving, t /= 2) {
-      const auto to = [&](std::size_t i, double s) { return clipped(s, static_cast<double>(step_[i]), t); };
-      if (!(change([&](std::size_t i, double s) { return to(i, s) - s; }) < 0)) continue;
-      over_samples([&](Index j) {
-        for (Index a = 0; a < system_.count(j); ++a) {
-          T& s = S_(system_.atom(j, a), j);
-          s = static_cast<T>(to(at(system_.begin(j) + a), static_cast<double>(s)));
-        }
-        return 0.0;
-      });
-      return t;
-    }
+    for (int halving = 0; halving < 30 && !control_.stop(); ++halving, t /= 2)
+      if (go_if_lower([&](std::size_t i, double s) { return clipped(s, static_cast<double>(step_[i]), t); })) return t;
     return 0;
   }
 
@@ -414,6 +424,7 @@ class Coupled {
   CoupledSystem<T, U> system_;
   double damping_ = 0;       // of the Newton systems
   int iterations_ = 0;       // of the last conjugate gradients
+  bool updated_ = false;     // the gradient has gone along with S since it was computed from the data
   bool refused_ = false;     // the last proximal steps did not lower the objective
   Matrix<T> best_;           // the codes of the smallest certificate so far
   Matrix<double> gradient_;  // r x n

@@ -196,7 +196,11 @@ void CoupledSystem<T, U>::extend(Index j, int worker) {
   for (Index b = 0; b < s.made; ++b) std::copy_n(s.gram.data() + b * s.made, s.made, gram.data() + b * size);
   s.gram = std::move(gram);
   const MatrixView<double> all(square_[static_cast<std::size_t>(worker)].data(), size, size);
-  model_.extend_gram(j, s.atoms.data(), s.made, size, all, scratch_[static_cast<std::size_t>(worker)]);
+  auto& scratch = scratch_[static_cast<std::size_t>(worker)];
+  if (std::is_same_v<U, float>)
+    model_.rough_gram(j, s.atoms.data(), s.made, size, all, scratch);
+  else
+    model_.extend_gram(j, s.atoms.data(), s.made, size, all, scratch);
   for (Index b = 0; b < size; ++b)
     for (Index a = b < s.made ? s.made : 0; a < size; ++a) s.gram[at(b * size + a)] = static_cast<U>(all(a, b));
   s.made = size;

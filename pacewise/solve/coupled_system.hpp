@@ -44,6 +44,17 @@ class CoupledSystem {
   /// Whether the near form is the one to find supports with: where the exact one is dear, but not in double, the last
   /// resort.
   bool near_leads() const { return !model_.shared() && !gram_blocks_ && std::is_same_v<U, float>; }
+  /// From lead(), if that is true, to follow() the near form leads before there are Gram blocks.
+  bool lead() {
+    leading_ = gram_blocks_ && std::is_same_v<U, float>;
+    gram_blocks_ = gram_blocks_ && !leading_;
+    return leading_;
+  }
+  bool leading() const { return leading_; }
+  void follow() {
+    gram_blocks_ = true;
+    leading_ = false;
+  }
   /// y_j <- preconditioner^-1 y_j for the samples of one block
   void precondition(Index block, int worker, Vector<U>& y);
   /// With 2 bound(j) on its diagonal a matrix is above the second derivative: |A_j| + alpha sum_k |L_jk| is enough for
@@ -82,6 +93,7 @@ class CoupledSystem {
   double memory_;     // bytes that blocks may take
   bool gram_blocks_;  // entry weights, and they fit and pay
   Preconditioner preconditioner_ = Preconditioner::blocks;
+  bool leading_ = false;
   double damping_ = 0;
   std::vector<double> diagonal_, bounds_, omega_;
   std::vector<Set> sets_;

@@ -142,8 +142,8 @@ Weights<T> mean_weights(const Weights<T>& weights, Index m, Index n, const Contr
   return mean;
 }
 
-/// Entry weights give every row i of B a Gram of its own, M_i = S diag(w_i v_i) S'. Where the weights do not differ too
-/// much, the Gram of each sample's mean weight is near enough to all of them to lead:
+/// Entry weights give every row i of B a Gram of its own, M_i = S diag(w_i v_i) S'. Where atoms are so many that those
+/// are dear, and the weights do not differ too much, the Gram of each sample's mean weight is near enough to lead:
 ///   B <- argmin  <G(Y), B - Y> + tr (B - Y) M (B - Y)'   on the unit balls, Y mixed from earlier steps row by row
 /// needs one pass over the data a step and no array beyond some twenty dictionaries. Ends at the goal, or where halving
 /// the certificate takes more than a few steps. B becomes the best found, `best` its evaluation.
@@ -155,16 +155,15 @@ void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a,
   const double goal = std::max(options.tol, precision_floor<T>() / 4), highest = best.fit + best.rounding;
   const Index m = problem.X.rows;
   const Weights<T> mean = mean_weights(problem.weights, m, problem.X.cols, control);
-  DictionaryDual<T> dual({problem.X, mean, problem.S}, a, B, delta, options, control);
+  DictionaryDual<T> dual({problem.X, mean, problem.S}, a, options, control);
   dual.set_multipliers(best.multiplier, 1e-2);
   ColumnMixing mixing(memory);
-  Matrix<double> y(dual.used(), m), slope(dual.used(), m), b(dual.used(), m);
-  dual.pack(B, y, control);
-  dual.pack_slope(best.gradient, slope, control);
+  Matrix<double> y, slope, b;
+  dual.pack(B, best.gradient, y, slope, control);
   Matrix<T> candidate = B;
   double last = best.certificate, milestone = last;
   for (int stale = 0; best.certificate > goal && stale < patience && report.rounds < options.max_rounds;) {
-    dual.model_about(y, slope, control);
+    dual.model_about(y, slope, delta);
     dual.solve(std::max(0.1 * goal, 1e-2 * std::min(last, 1e-2)), passes, control);
     dual.primal(candidate);
     into_ball(candidate);
@@ -174,8 +173,7 @@ void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a,
     last = now.certificate;
     stale = last < 0.5 * milestone ? 0 : stale + 1;
     if (stale == 0) milestone = last;
-    dual.pack(candidate, b, control);
-    dual.pack_slope(now.gradient, slope, control);
+    dual.pack(candidate, now.gradient, b, slope, control);
     mixing.next(b, slope, y, control);
     if (!(now.fit <= highest && last < best.certificate)) continue;
     B = candidate;
@@ -207,27 +205,8 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
   const std::vector<double> a = curvature(problem, control);
   const double goal = std::max(options.tol, precision_floor<T>() / 4);
   const bool entries = !problem.weights.entry.empty();
-  const auto judged = [&](const Evaluation& e) {
-    report.certificate = e.certificate;
-    report.converged = e.certificate <= options.tol;
-    return e.certificate <= goal;
-  };
-  Evaluation start;
-  double highest = std::numeric_limits<double>::infinity();  // the fit may not rise
-  if (entries) {
-    start = evaluate(problem, B.view(), a, control);
-    if (control.stop()) return report;
-    highest = start.fit + start.rounding;
-    if (start.certificate > goal) approach(problem, a, options, control, B, start, report);
-    if (judged(start) || control.stop()) return report;
-  }
-  // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
-  // delta |b - b0| in the certificate; recentring removes that, and where it is slow a smaller delta. With entry
-  // weights rows may know nothing about an atom, which makes the dual flat and steep at once: more of it.
-  const double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
-  double delta = entries ? std::clamp(0.3 * start.certificate, 1e-4, 1e-2) : 1e-4;
-  DictionaryDual<T> dual(problem, a, B, delta, options, control);
-  dual.aim_at_data(control);
+  DictionaryDual<T> dual(problem, a, options, control);
+  if (!entries) dual.aim_at_data(control);
   // Without entry weights the Gram of the codes, which the dual has, tells all: no pass over the data.
   const auto evaluation = [&](const Matrix<T>& at) {
     if (entries) return evaluate(problem, at.view(), a, control);
@@ -236,20 +215,40 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     judge<T>(at.view(), a, out);
     return out;
   };
-  if (!entries) {
-    start = evaluation(B);
-    if (control.stop()) return report;
-    highest = start.fit + start.rounding;
-    if (judged(start)) return report;
-  }
-  dual.set_multipliers(start.multiplier, start.certificate < 1e-3 ? 1e-4 : 1e-2);
+  Evaluation now = evaluation(B);
+  if (control.stop()) return report;
+  const double highest = now.fit + now.rounding;  // the fit may not rise
+  constexpr int max_passes = 200;
+  // A pass over the rows costs r^3 / 2 operations each, a step with the mean Gram 2 n r and then some.
+  const auto atoms = a.size() - static_cast<std::size_t>(std::count(a.begin(), a.end(), 0.0));
+  if (entries && atoms * atoms > 30 * static_cast<std::size_t>(problem.X.cols) && now.certificate > goal)
+    approach(problem, a, options, control, B, now, report);
+  report.certificate = now.certificate;
+  report.converged = now.certificate <= options.tol;
+  if (now.certificate <= goal || control.stop()) return report;
+  // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
+  // delta |b - y| in the certificate; going on from there removes that, and where it is slow a smaller delta. Grams in
+  // float, which is all that entry weights need at first, bear no delta much below 1e-5.
+  double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
+  double delta = 1e-4;
+  dual.set_multipliers(now.multiplier, now.certificate < 1e-3 ? 1e-4 : 1e-2);
   Matrix<T> candidate = B;
-  double last = start.certificate, accuracy = 0.1 * goal;  // mostly enough; what is left over asks for more
+  Matrix<double> y, slope;
+  double last = now.certificate, accuracy = 0.1 * goal;  // mostly enough; what is left over asks for more
   for (int stale = 0; stale < 8 && report.rounds < options.max_rounds;) {
-    report.rounds += dual.solve(std::max(accuracy, 1e-2 * delta), options.max_rounds - report.rounds, control);
+    dual.pack(candidate, now.gradient, y, slope, control);
+    dual.model_about(y, slope, delta);
+    const int passes = std::min(max_passes, options.max_rounds - report.rounds);
+    report.rounds += dual.solve(std::max(accuracy, 1e-2 * delta), passes, control);
+    if (!dual.rough() && dual.violation() > 1e-3 && report.rounds < options.max_rounds) {  // Newton is lost
+      least_delta = delta = std::min(10 * delta, 1.0);
+      dual.set_multipliers(now.multiplier, 1e-4);
+      ++stale;
+      continue;
+    }
     dual.primal(candidate);
     into_ball(candidate);
-    const Evaluation now = evaluation(candidate);
+    now = evaluation(candidate);
     if (control.stop()) break;
     if (now.fit <= highest && now.certificate < report.certificate) {
       B = candidate;
@@ -257,11 +256,13 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     }
     if (report.certificate <= goal) break;
     stale = now.certificate < 0.5 * last ? 0 : stale + 1;
-    if (now.certificate > 0.3 * last) delta = std::max(1e-2 * delta, least_delta);
+    if (now.certificate > 0.3 * last) {
+      if (dual.rough() && (delta <= 1e-5 || now.certificate > last)) dual.refine();
+      delta = std::max((dual.rough() ? 0.1 : 0.01) * delta, least_delta);
+    }
     last = now.certificate;
     // exact enough and yet a worse fit: only atoms hardly used were off at the start, so the others must be better yet
     accuracy = 1e-2 * std::min(goal, now.fit > highest ? now.certificate : goal);
-    dual.recentre(candidate, delta, control);
   }
   report.converged = report.certificate <= options.tol;
   return report;

@@ -7,8 +7,7 @@ namespace pacewise {
 
 template <class T>
 DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std::vector<double>& curvature,
-                                  const Matrix<T>& centre, double delta, const StepOptions& options,
-                                  const Control& control)
+                                  const StepOptions& options, const Control& control)
     : problem_(problem), m_(problem.X.rows), n_(problem.X.cols), u_(0) {
   std::vector<double> inverse(curvature.size(), 0.0);
   std::vector<std::int32_t> place(curvature.size(), -1);
@@ -20,19 +19,16 @@ DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std
     inverse[k] = 1 / std::sqrt(curvature[k]);
   }
   u_ = static_cast<Index>(used_.size());
-  start_.push_back(0);
   for (Index j = 0; j < n_; ++j) {
     for (Index k = 0; k < problem.S.rows; ++k) {
       const auto at = static_cast<std::size_t>(k);
       if (place[at] < 0 || problem.S(k, j) == T(0)) continue;
-      atom_.push_back(place[at]);
-      code_.push_back(static_cast<double>(problem.S(k, j)) * inverse[at]);
+      codes_.atom.push_back(place[at]);
+      codes_.code.push_back(static_cast<double>(problem.S(k, j)) * inverse[at]);
     }
-    start_.push_back(atom_.size());
+    codes_.start.push_back(codes_.atom.size());
   }
-  centre_.resize(u_, m_);
   solution_.resize(u_, m_);
-  right_.resize(u_, m_);
   hessian_.resize(u_, u_);
   factor_.resize(u_, u_);
   const auto size = static_cast<std::size_t>(u_);
@@ -40,20 +36,18 @@ DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std
   slope_.assign(size, 0.0);
   direction_.assign(size, 0.0);
   free_.reserve(size);
-  recentre(centre, delta, control);
-  if (problem.weights.entry.empty()) {
-    make_shared_gram(control);
-  } else {
-    // measured: above a quarter of non-zeros all pairs in one product are faster than those in use
-    dense_ = 4 * code_.size() > static_cast<std::size_t>(u_ * n_);
-    rows_ = dense_ ? std::clamp((Index{1} << 21) / pair_count(), kRows, kDenseRows) : kRows;
-    const double pairs = static_cast<double>(pair_count()), rows = static_cast<double>(m_ + rows_);
-    const double data = static_cast<double>((m_ + problem.S.rows) * n_) * sizeof(T);
-    const double limit =
-        options.memory_bytes > 0 ? static_cast<double>(options.memory_bytes) : std::max(2 * data, 256e6);
-    keep_grams_ = 8 * pairs * rows <= limit;
-    if (keep_grams_) grams_.resize(static_cast<std::size_t>(block_count(m_, rows_)));
-  }
+  if (problem.weights.entry.empty()) make_shared_gram(control);
+  const double data = static_cast<double>((m_ + problem.S.rows) * n_) * sizeof(T);
+  bytes_ = options.memory_bytes > 0 ? static_cast<double>(options.memory_bytes) : std::max(2 * data, 256e6);
+  if (!problem.weights.entry.empty())
+    rows_.emplace(std::in_place_index<0>, codes_, u_, problem_.weights, m_, bytes_);
+  else if (!problem.weights.feature.empty())
+    rows_.emplace(std::in_place_index<1>, gram_, problem_.weights, m_, bytes_);
+}
+
+template <class T>
+void DictionaryDual<T>::refine() {
+  rows_.emplace(std::in_place_index<1>, codes_, u_, problem_.weights, m_, bytes_);
 }
 
 // gradient_i = 2 d (phi_i M b_i - q_i),   fit = sum w x^2 + sum_i b_i'(phi_i M b_i - 2 q_i)
@@ -82,7 +76,7 @@ typename DictionaryDual<T>::Slope DictionaryDual<T>::slope(const Matrix<T>& B, c
     for (Index i = 0; i < count; ++i) {
       const auto& feature = problem_.weights.feature;
       const double phi = feature.empty() ? 1 : static_cast<double>(feature[static_cast<std::size_t>(first + i)]);
-      const double* q = right_.col(first + i);
+      const double* q = data_.col(first + i);
       for (Index k = 0; k < u_; ++k) {
         sum += b(k, i) * (phi * image(k, i) - 2 * q[k]);
         image(k, i) = phi * image(k, i) - q[k];
@@ -114,45 +108,27 @@ void DictionaryDual<T>::set_multipliers(const std::vector<double>& multiplier, d
 }
 
 template <class T>
-void DictionaryDual<T>::recentre(const Matrix<T>& B, double delta, const Control& control) {
+void DictionaryDual<T>::pack(const Matrix<T>& B, const Matrix<double>& gradient, Matrix<double>& y,
+                             Matrix<double>& slope, const Control& control) const {
+  y.resize(u_, m_);
+  slope.resize(u_, m_);
+  parallel_blocks(block_count(m_), control, [&](Index block, int) {
+    for (Index k = 0; k < u_; ++k) {
+      const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
+      const Index atom = used_[static_cast<std::size_t>(k)];
+      for (Index i = block * kBlock; i < block * kBlock + block_length(m_, block); ++i) {
+        y(k, i) = d * static_cast<double>(B(i, atom));
+        slope(k, i) = gradient(i, atom) / d;
+      }
+    }
+  });
+}
+
+template <class T>
+void DictionaryDual<T>::model_about(const Matrix<double>& y, const Matrix<double>& slope, double delta) {
   delta_ = delta;
-  pack(B, centre_, control);
-}
-
-template <class T>
-void DictionaryDual<T>::pack(const Matrix<T>& B, Matrix<double>& rows, const Control& control) const {
-  parallel_blocks(block_count(m_), control, [&](Index block, int) {
-    for (Index k = 0; k < u_; ++k) {
-      const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
-      const T* b = B.col(used_[static_cast<std::size_t>(k)]);
-      for (Index i = block * kBlock; i < block * kBlock + block_length(m_, block); ++i)
-        rows(k, i) = d * static_cast<double>(b[i]);
-    }
-  });
-}
-
-template <class T>
-void DictionaryDual<T>::pack_slope(const Matrix<double>& G, Matrix<double>& rows, const Control& control) const {
-  parallel_blocks(block_count(m_), control, [&](Index block, int) {
-    for (Index k = 0; k < u_; ++k) {
-      const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
-      const double* g = G.col(used_[static_cast<std::size_t>(k)]);
-      for (Index i = block * kBlock; i < block * kBlock + block_length(m_, block); ++i) rows(k, i) = g[i] / d;
-    }
-  });
-}
-
-template <class T>
-void DictionaryDual<T>::model_about(const Matrix<double>& y, const Matrix<double>& slope, const Control& control) {
-  constexpr Index rows = 128;
   centre_ = y;
-  parallel_blocks(block_count(m_, rows), control, [&](Index block, int) {
-    const Index first = block * rows, count = block_length(m_, block, rows);
-    const auto right = right_.view().columns(first, count);
-    gemm<double>(Op::plain, Op::plain, 1, gram_, y.view().columns(first, count), 0, right);
-    for (Index i = 0; i < count; ++i)
-      for (Index k = 0; k < u_; ++k) right(k, i) -= slope(k, first + i) / 2;
-  });
+  slope_of_fit_ = slope;
 }
 
 template <class T>
@@ -231,11 +207,16 @@ int DictionaryDual<T>::solve(double accuracy, int max_passes, const Control& con
   pass(Curvature::fresh, control);
   int passes = 1;
   const auto open = [&] { return passes < max_passes && !control.stop(); };
-  while (violation() > accuracy && open()) {
+  double milestone = violation();
+  for (int slow = 0; violation() > accuracy && open() && !(rough() && slow > 3); ++slow) {
     const double before = violation();
+    if (before < 0.5 * milestone) {
+      milestone = before;
+      slow = 0;
+    }
     const bool ascended = ascend(true, passes, open, control) || ascend(false, passes, open, control);
-    // The inverses behind a row's Hessian cost three times its solution: an old one serves while it gains fourfold.
-    reuse_ = violation() < before / 4;
+    // The inverses behind a row's Hessian cost as much as its solution: an old one serves while it gains tenfold.
+    reuse_ = violation() < before / 10;
     if (!reuse_ && !hessian_is_fresh_ && open()) {
       pass(Curvature::fresh, control);
       ++passes;

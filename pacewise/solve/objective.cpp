@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/sums.hpp"
 
 namespace pacewise {
 namespace {
@@ -13,31 +14,31 @@ template <class T>
 double consistency_gap(MatrixView<const T> S, const Sparse& H, const Matrix<T>& Q, const Control& control) {
   const Index r = S.rows, n = S.cols, blocks = block_count(n);
   const SerialBlas serial;
-  const Matrix<double> wide = cast<double>(Q.view());
+  Matrix<double> rows(r, Q.rows());  // of Q, a column each
+  for (Index k = 0; k < r; ++k)
+    for (Index e = 0; e < Q.rows(); ++e) rows(k, e) = static_cast<double>(Q(e, k));
   Matrix<double> qq(r, r);
-  gram<double>(Op::transposed, 1, wide, 0, qq.view());
+  gram<double>(Op::plain, 1, rows, 0, qq.view());
   std::vector<double> parts(static_cast<std::size_t>(blocks), 0.0);
-  parallel_blocks(blocks, control, [&](Index block, int) {
+  struct Samples {
+    Matrix<double> s, image;
+  };
+  std::vector<Samples> workers(static_cast<std::size_t>(thread_count(control)),
+                               {Matrix<double>(r, std::min(n, kBlock)), Matrix<double>(r, std::min(n, kBlock))});
+  parallel_blocks(blocks, control, [&](Index block, int worker) {
     const Index first = block * kBlock, b = block_length(n, block);
-    Vector<double> image(static_cast<std::size_t>(r));
+    Samples& w = workers[static_cast<std::size_t>(worker)];
     double sum = 0;
-    for (Index j = first; j < first + b; ++j) {
-      for (Index at = H.start[static_cast<std::size_t>(j)]; at < H.start[static_cast<std::size_t>(j + 1)]; ++at) {
+    for (Index j = 0; j < b; ++j) {
+      std::copy_n(S.col(first + j), r, w.s.col(j));
+      for (Index at = H.start[static_cast<std::size_t>(first + j)];
+           at < H.start[static_cast<std::size_t>(first + j + 1)]; ++at) {
         const double h = H.value[static_cast<std::size_t>(at)];
-        double dot = 0;
-        for (Index k = 0; k < r; ++k)
-          dot += wide(H.index[static_cast<std::size_t>(at)], k) * static_cast<double>(S(k, j));
-        sum += h * h - 2 * h * dot;
+        sum += h * h - 2 * h * inner_product<double>(rows.col(H.index[static_cast<std::size_t>(at)]), w.s.col(j), r);
       }
-      std::fill(image.begin(), image.end(), 0.0);
-      for (Index k = 0; k < r; ++k) {  // s'(Q'Q)s
-        const double s = static_cast<double>(S(k, j));
-        if (s == 0) continue;
-        for (Index l = 0; l < r; ++l) image[static_cast<std::size_t>(l)] += s * qq(l, k);
-      }
-      for (Index k = 0; k < r; ++k) sum += image[static_cast<std::size_t>(k)] * static_cast<double>(S(k, j));
     }
-    parts[static_cast<std::size_t>(block)] = sum;
+    gemm<double>(Op::plain, Op::plain, 1, qq, w.s.view().columns(0, b), 0, w.image.view().columns(0, b));
+    parts[static_cast<std::size_t>(block)] = sum + inner_product<double>(w.s.data(), w.image.data(), r * b);
   });
   double total = 0;
   for (const double p : parts) total += p;
@@ -59,14 +60,12 @@ Objective code_terms(MatrixView<const T> S, double beta, const Coupling<T>& coup
     const Index first = block * kBlock, b = block_length(n, block);
     double sum = 0, smooth = 0;
     for (Index j = first; j < first + b; ++j) {
-      for (Index k = 0; k < r; ++k) sum += std::abs(static_cast<double>(S(k, j)));
+      sum += sum_of_sizes<T>(S.col(j), r);
       if (!coupling.manifold()) continue;
       const Sparse& L = *coupling.laplacian;
       for (Index at = L.start[static_cast<std::size_t>(j)]; at < L.start[static_cast<std::size_t>(j + 1)]; ++at) {
         const T* other = S.col(L.index[static_cast<std::size_t>(at)]);
-        double dot = 0;
-        for (Index k = 0; k < r; ++k) dot += static_cast<double>(S(k, j)) * static_cast<double>(other[k]);
-        smooth += L.value[static_cast<std::size_t>(at)] * dot;
+        smooth += L.value[static_cast<std::size_t>(at)] * inner_product<T>(S.col(j), other, r);
       }
     }
     absolute[static_cast<std::size_t>(block)] = sum;
