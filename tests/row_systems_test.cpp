@@ -98,7 +98,7 @@ void check(const Problem& p, double bytes, double tolerance) {
   Matrix<double> want, curvature;
   solve_slowly(
       p, [&](Index i) { return gram_of_row(p, i); }, want, curvature);
-  RowSystems<double, Real> systems(p.codes, p.u, p.weights, p.m, bytes);
+  RowSystems<double, Real> systems(p.codes, p.u, p.weights, p.m, bytes, {});
   const std::string what = std::to_string(p.m) + " rows, " + std::to_string(p.n) + " samples, " + std::to_string(p.u) +
                            " atoms, " + std::to_string(bytes) + " bytes";
   for (const int threads : {1, 3}) {
@@ -161,7 +161,7 @@ TEST(RowSystems, MultiplesOfOneGram) {
 
 TEST(RowSystems, ASecondDiagonalIsAsGoodAsTheFirst) {
   auto p = make(50, 20, 9, 0.5, 0);
-  RowSystems<double, double> systems(p.codes, p.u, p.weights, p.m, 1e9);
+  RowSystems<double, double> systems(p.codes, p.u, p.weights, p.m, 1e9, {});
   Matrix<double> x = p.right;
   systems.solve(p.diagonal, p.y, x, nullptr, {});
   for (double& d : p.diagonal) d *= 3;

@@ -71,7 +71,7 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
     for (const Index j : open) std::copy_n(v.data() + j * units, units, e.weights.data() + j * units);
     combine(data.weights, e.weights, model.level, m, n, effective);
     e.report = solve_codes(codes, e.codes, step, control);
-    e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control);
+    unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control, e.losses);
     const auto values = sample_values(model, e, observed, control);
     const auto stalled = [&](Index j) {
       const SampleValue& now = values[static_cast<std::size_t>(j)];

@@ -222,14 +222,16 @@ template <class T>
 LossSummary Fitter<T>::summarize_losses() const {
   LossSummary out;
   if (level_ == Level::none) return out;
+  const ScheduleOptions& s = options_.schedule;
+  if (about_to_pace(state_.schedule, s))
+    out.lambda_select = loss_quantile(losses_, s.pace == Pace::quantile ? quantile_share(s, 0) : s.select, observed_);
+  if (state_.schedule.phase != Phase::paced) return out;
+  if (s.pace == Pace::quantile) {
+    out.lambda_target = loss_quantile(losses_, quantile_share(s, state_.schedule.in_phase), observed_);
+    return out;
+  }
   for (std::size_t u = 0; u < losses_.size(); ++u)
     if (observed_.empty() || observed_[u] != 0) out.largest = std::max(out.largest, static_cast<double>(losses_[u]));
-  const ScheduleOptions& s = options_.schedule;
-  const Phase phase = state_.schedule.phase;
-  if (phase == Phase::plain || phase == Phase::warm)
-    out.lambda_select = loss_quantile(losses_, s.pace == Pace::quantile ? quantile_share(s, 0) : s.select, observed_);
-  if (phase == Phase::paced && s.pace == Pace::quantile)
-    out.lambda_target = loss_quantile(losses_, quantile_share(s, state_.schedule.in_phase), observed_);
   return out;
 }
 
@@ -327,8 +329,12 @@ void Fitter<T>::update_dictionary() {
       solve_dictionary<T>({data_.values, effective_, state_.codes}, state_.dictionary, step_options(), control_);
   record_.certificate.dictionary = report.certificate;
   if (interrupted()) return;
-  refresh_losses();
-  sum_up();
+  if (std::isnan(report.fit)) {
+    refresh_losses();
+    sum_up();
+  } else {  // all that changed, and the codes are about to change the losses again
+    pace_.fit = report.fit;
+  }
   check_descent("dictionary");
 }
 

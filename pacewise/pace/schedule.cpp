@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "pacewise/algebra/sums.hpp"
+
 namespace pacewise {
 
 Pace parse_pace(std::string_view text) {
@@ -56,12 +58,18 @@ ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, c
 
 }  // namespace
 
+bool about_to_pace(const ScheduleState& state, const ScheduleOptions& options) {
+  if (options.level == Level::none) return false;
+  if (state.phase == Phase::plain) return state.in_phase >= options.plain_iter && options.warm_iter == 0;
+  return state.phase == Phase::warm && state.in_phase >= options.warm_iter;
+}
+
 ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options) {
   switch (state.phase) {
     case Phase::plain:
       return state.in_phase < options.plain_iter ? state : advance(enter(Phase::warm, state.lambda), losses, options);
     case Phase::warm:
-      if (options.level == Level::none || state.in_phase < options.warm_iter) return state;
+      if (!about_to_pace(state, options)) return state;
       if (!(losses.lambda_select > 0)) return after_pace(state, options);
       return enter(Phase::paced, losses.lambda_select);
     case Phase::paced:
@@ -116,11 +124,16 @@ double loss_quantile(const Vector<T>& losses, double share, const std::vector<ch
       if (observed.empty() || observed[u] != 0) body(losses[u]);
   };
   double mean = 0;
-  std::ptrdiff_t units = 0;
-  over([&](T l) {
-    mean += static_cast<double>(l);
-    ++units;
-  });
+  auto units = static_cast<std::ptrdiff_t>(losses.size());
+  if (observed.empty()) {
+    mean = sum_of_sizes<T>(losses.data(), units);
+  } else {
+    units = 0;
+    over([&](T l) {
+      mean += static_cast<double>(l);
+      ++units;
+    });
+  }
   if (units == 0 || !(mean > 0)) return 0;
   const double rounding = 1e-12 * mean / static_cast<double>(units);
   const auto counts = [rounding](T l) { return static_cast<double>(l) > rounding; };

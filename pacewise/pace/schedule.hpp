@@ -49,6 +49,8 @@ struct ScheduleState {
   bool stalled = false;  // finished because the objective stalled, not because a count ran out
 };
 
+/// Whether the next iteration is the first of the pace: lambda_select is wanted.
+bool about_to_pace(const ScheduleState& state, const ScheduleOptions& options);
 /// The state in which the next iteration runs, given the losses now.
 ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options);
 /// The state after an iteration that ended with this objective.

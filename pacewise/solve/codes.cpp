@@ -90,12 +90,13 @@ void solve_on_set(const CodesModel<T>& model, Index j, Index column, const doubl
   const auto size = static_cast<Index>(set.size());
   auto& gram = w.grams[static_cast<std::size_t>(model.shared() ? 0 : column)];
   const MatrixView<double> A(gram.data(), size, size, model.atoms());
-  // a Gram from float products that led to no progress is made anew
+  // a Gram from float products serves first; one that led to no progress is made anew
   char& rough = w.rough[static_cast<std::size_t>(column)];
+  if (old == 0 && !model.shared() && beta > 0 && w.stale[static_cast<std::size_t>(column)] == 0) rough = 1;
   const bool anew = model.shared() || (rough != 0 && w.stale[static_cast<std::size_t>(column)] > 0);
   if (anew) rough = 0;
   if (rough != 0)
-    model.rough_gram(j, set.data(), old, size, A, w.model_part);
+    rough = model.rough_gram(j, set.data(), old, size, A, w.model_part) ? 1 : 0;
   else
     model.extend_gram(j, set.data(), anew ? 0 : old, size, A, w.model_part);
   double top = 0;

@@ -115,15 +115,16 @@ class Coupled {
         control_(control),
         n_(model.samples()),
         r_(model.atoms()),
+        blocks_(n_),
         patience_(patience),
         beta_(model.problem().beta),
         system_(model, options, control),
         gradient_(r_, n_),
         move_(r_, n_),
-        partial_(at(block_count(n_))) {
+        partial_(at(blocks_.count())) {
     for (int t = 0; t < thread_count(control); ++t) {
-      scratch_.emplace_back(model, std::min(n_, kBlock));
-      wide_.emplace_back(r_, std::min(n_, kBlock));
+      scratch_.emplace_back(model, blocks_.size());
+      wide_.emplace_back(r_, blocks_.size());
     }
   }
 
@@ -172,7 +173,7 @@ class Coupled {
   /// Calls body(block, worker) for all blocks and adds up what it returns, in block order.
   template <class Body>
   double over_blocks(Body&& body) {
-    parallel_blocks(block_count(n_), control_,
+    parallel_blocks(blocks_.count(), control_,
                     [&](Index block, int worker) { partial_[at(block)] = body(block, worker); });
     double total = 0;
     for (const double p : partial_) total += p;
@@ -182,27 +183,27 @@ class Coupled {
   double over_samples(Body&& body) {
     return over_blocks([&](Index block, int) {
       double sum = 0;
-      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) sum += body(j);
+      for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) sum += body(j);
       return sum;
     });
   }
   /// the unknowns of a block are contiguous
   std::pair<std::size_t, std::size_t> range(Index block) const {
-    return {at(system_.begin(block * kBlock)), at(system_.begin(block * kBlock + block_length(n_, block)))};
+    return {at(system_.begin(blocks_.first(block))), at(system_.begin(blocks_.end(block)))};
   }
 
   void refresh_gradient() {
-    parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
-      const Index first = block * kBlock, b = block_length(n_, block);
+    parallel_blocks(blocks_.count(), control_, [&](Index block, int worker) {
+      const Index first = blocks_.first(block), b = blocks_.length(block);
       model_.gradient(S_, first, gradient_.view().columns(first, b), scratch_[static_cast<std::size_t>(worker)]);
     });
     updated_ = false;
   }
 
   double violation() {
-    parallel_blocks(block_count(n_), control_, [&](Index block, int) {
+    parallel_blocks(blocks_.count(), control_, [&](Index block, int) {
       double worst = 0;
-      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+      for (Index j = blocks_.first(block); j < blocks_.end(block); ++j)
         for (Index k = 0; k < r_; ++k)
           worst = std::max(worst, kkt_distance(gradient_(k, j), static_cast<double>(S_(k, j)), beta_));
       partial_[at(block)] = worst;
@@ -268,7 +269,7 @@ class Coupled {
   /// One proximal step and the extrapolation for the samples of a block; returns <y - s_new, s_new - s_old>.
   double proximal_block(Index block, double push) {
     ProximalSums sums;
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
+    for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) {
       const double c = system_.bound(j);
       const auto begin = at(system_.begin(j));
       if (c > 0)
@@ -298,7 +299,7 @@ class Coupled {
       return 0.0;
     });
     const double change = over_blocks([&](Index block, int worker) {
-      const Index first = block * kBlock, b = block_length(n_, block);
+      const Index first = blocks_.first(block), b = blocks_.length(block);
       const auto image = wide_[static_cast<std::size_t>(worker)].view().columns(0, b);
       constexpr bool rough = std::is_same_v<U, float>;  // the last gradient comes from the data again
       model_.curvature(move_, first, image, scratch_[static_cast<std::size_t>(worker)], rough);
@@ -419,6 +420,7 @@ class Coupled {
   const StepOptions& options_;
   const Control& control_;
   const Index n_, r_;
+  const EvenBlocks blocks_;
   const int patience_;  // rounds without progress
   const double beta_;
   CoupledSystem<T, U> system_;

@@ -98,6 +98,7 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
       control_(control),
       n_(model.samples()),
       r_(model.atoms()),
+      blocks_(n_),
       alpha_(model.problem().coupling.alpha),
       beta_(model.problem().beta),
       L_(*model.problem().coupling.laplacian),
@@ -109,7 +110,7 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
       start_(at(n_ + 1), 0) {
   if (gram_blocks_) spread_.resize(r_, n_);
   memory_ = memory_for_systems(model, options);
-  const Index block = std::min(n_, kBlock);
+  const Index block = blocks_.size();
   for (int t = 0; t < thread_count(control); ++t) {
     scratch_.emplace_back(model, block);
     in_.emplace_back(r_, std::max<Index>(block, 2));
@@ -143,10 +144,10 @@ template <class T, class U>
 void CoupledSystem<T, U>::grow(const Matrix<T>& S, const Matrix<double>& gradient) {
   if (!gram_blocks_) return;
   std::vector<std::vector<std::int32_t>> fresh(scratch_.size());
-  parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
+  parallel_blocks(blocks_.count(), control_, [&](Index block, int worker) {
     auto& order = fresh[static_cast<std::size_t>(worker)];
     std::vector<char> member(at(r_));
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
+    for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) {
       Set& s = set(j);
       std::fill(member.begin(), member.end(), char{0});
       for (const auto k : s.atoms) member[at(k)] = 1;
@@ -184,7 +185,7 @@ void CoupledSystem<T, U>::grow(const Matrix<T>& S, const Matrix<double>& gradien
   spread_ = {};
   for (auto& s : sets_) s = Set();
   dictionary_ = cast<U>(model_.problem().B);
-  for (std::size_t t = 0; t < scratch_.size(); ++t) image_.emplace_back(model_.features(), std::min(n_, kBlock));
+  for (std::size_t t = 0; t < scratch_.size(); ++t) image_.emplace_back(model_.features(), blocks_.size());
 }
 
 template <class T, class U>
@@ -217,8 +218,8 @@ void CoupledSystem<T, U>::choose(const Matrix<T>& S, bool support_only) {
     return;
   }
   spread_.fill(0);
-  parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
+  parallel_blocks(blocks_.count(), control_, [&](Index block, int worker) {
+    for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) {
       Set& s = set(j);
       extend(j, worker);
       s.position.clear();
@@ -271,9 +272,9 @@ void CoupledSystem<T, U>::factorise(double damping) {
     return;
   }
   preconditioner_ = 8 * squares <= memory_ ? Preconditioner::blocks : Preconditioner::diagonal;
-  parallel_blocks(block_count(n_), control_, [&](Index block, int worker) {
+  parallel_blocks(blocks_.count(), control_, [&](Index block, int worker) {
     auto& scratch = scratch_[static_cast<std::size_t>(worker)];
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
+    for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) {
       const double shift = alpha_ * diagonal_[at(j)] + damping;
       const std::int32_t* atoms = atoms_in_use(j);
       Set& s = set(j);
@@ -312,7 +313,7 @@ void CoupledSystem<T, U>::decompose() {
 /// the mean form on all atoms, seen on the support; positive definite for any support.
 template <class T, class U>
 void CoupledSystem<T, U>::precondition_together(Index block, int worker, U* y) {
-  const Index first = block * kBlock, b = block_length(n_, block), kept = basis_.cols();
+  const Index first = blocks_.first(block), b = blocks_.length(block), kept = basis_.cols();
   const auto in = gram_blocks_ ? in_[static_cast<std::size_t>(worker)].view().columns(0, b)
                                : MatrixView<U>(y + begin(first), r_, b);
   const auto out = out_[static_cast<std::size_t>(worker)].view().block(0, 0, kept, b);
@@ -374,7 +375,7 @@ void CoupledSystem<T, U>::factorise_diagonal(Index j, const std::int32_t* atoms,
 template <class T, class U>
 void CoupledSystem<T, U>::spread(Index block, const Vector<U>& x) {
   if (!gram_blocks_) return;
-  for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+  for (Index j = blocks_.first(block); j < blocks_.end(block); ++j)
     for (Index a = 0; a < count(j); ++a) spread_(atom(j, a), j) = x[at(begin(j) + a)];
 }
 
@@ -406,7 +407,7 @@ void CoupledSystem<T, U>::apply_dictionary(Index first, int worker, MatrixView<c
 
 template <class T, class U>
 void CoupledSystem<T, U>::apply(Index block, int worker, Form form, const Vector<U>& x, Vector<U>& y) {
-  const Index first = block * kBlock, b = block_length(n_, block);
+  const Index first = blocks_.first(block), b = blocks_.length(block);
   const auto out = gram_blocks_ ? out_[static_cast<std::size_t>(worker)].view().columns(0, b)
                                 : MatrixView<U>(y.data() + begin(first), r_, b);
   const MatrixView<const U> all = as_matrix(x), in = all.columns(first, b);
@@ -434,7 +435,7 @@ void CoupledSystem<T, U>::precondition(Index block, int worker, Vector<U>& y) {
     return;
   }
   double* wide = wide_[static_cast<std::size_t>(worker)].data();
-  for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
+  for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) {
     const Set& s = sets_[at(j)];
     const auto p = static_cast<Index>(s.position.size());
     U* x = y.data() + begin(j);

@@ -88,6 +88,7 @@ class CoupledSystem {
   const CodesModel<T>& model_;
   const Control control_;
   const Index n_, r_;
+  const EvenBlocks blocks_;
   const double alpha_, beta_;
   const Sparse& L_;
   double memory_;     // bytes that blocks may take

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pacewise/algebra/sums.hpp"
 #include "pacewise/solve/codes_model.hpp"
 #include "pacewise/solve/column_mixing.hpp"
 #include "pacewise/solve/dictionary_dual.hpp"
@@ -25,10 +26,12 @@ template <class T>
 std::vector<double> curvature(const DictionaryProblem<T>& p, const Control& control) {
   const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
   Matrix<T> squares(r, n);
-  for (Index j = 0; j < n; ++j) {
-    const T w = p.weights.sample.empty() ? T(1) : p.weights.sample[static_cast<std::size_t>(j)];
-    for (Index k = 0; k < r; ++k) squares(k, j) = w * p.S(k, j) * p.S(k, j);
-  }
+  parallel_blocks(block_count(n), control, [&](Index block, int) {
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
+      const T w = p.weights.sample.empty() ? T(1) : p.weights.sample[static_cast<std::size_t>(j)];
+      for (Index k = 0; k < r; ++k) squares(k, j) = w * p.S(k, j) * p.S(k, j);
+    }
+  });
   const auto& feature = p.weights.feature;
   const Index blocks = p.weights.entry.empty() ? 1 : block_count(m);
   Matrix<double> top(r, blocks);
@@ -64,28 +67,33 @@ struct Evaluation {
 
 /// Certificate and multipliers at B from the fit's gradient there
 template <class T>
-void judge(MatrixView<const T> B, const std::vector<double>& a, Evaluation& out) {
+void judge(MatrixView<const T> B, const std::vector<double>& a, Evaluation& out, const Control& control) {
+  constexpr Index atoms = 16;
   const Index m = B.rows;
   const Matrix<double>& G = out.gradient;
   out.multiplier.assign(static_cast<std::size_t>(B.cols), 0.0);
-  for (Index k = 0; k < B.cols; ++k) {
-    const double c = 2 * a[static_cast<std::size_t>(k)];
-    if (!(c > 0)) continue;
-    double norm2 = 0, slope = 0;
-    for (Index i = 0; i < m; ++i) {
-      const double b = static_cast<double>(B(i, k)), moved = b - G(i, k) / c;
-      norm2 += moved * moved;
-      slope -= b * G(i, k);
+  std::vector<double> gaps(static_cast<std::size_t>(B.cols), 0.0);
+  parallel_blocks(block_count(B.cols, atoms), control, [&](Index block, int) {
+    for (Index k = block * atoms; k < block * atoms + block_length(B.cols, block, atoms); ++k) {
+      const double c = 2 * a[static_cast<std::size_t>(k)];
+      if (!(c > 0)) continue;
+      double norm2 = 0, slope = 0;
+      for (Index i = 0; i < m; ++i) {
+        const double b = static_cast<double>(B(i, k)), moved = b - G(i, k) / c;
+        norm2 += moved * moved;
+        slope -= b * G(i, k);
+      }
+      const double shrink = norm2 > 1 ? 1 / std::sqrt(norm2) : 1;
+      double distance = 0;
+      for (Index i = 0; i < m; ++i) {
+        const double b = static_cast<double>(B(i, k)), gap = b - shrink * (b - G(i, k) / c);
+        distance += gap * gap;
+      }
+      gaps[static_cast<std::size_t>(k)] = std::sqrt(distance);
+      out.multiplier[static_cast<std::size_t>(k)] = std::max(0.0, slope / 2);
     }
-    const double shrink = norm2 > 1 ? 1 / std::sqrt(norm2) : 1;
-    double distance = 0;
-    for (Index i = 0; i < m; ++i) {
-      const double b = static_cast<double>(B(i, k)), gap = b - shrink * (b - G(i, k) / c);
-      distance += gap * gap;
-    }
-    out.certificate = std::max(out.certificate, std::sqrt(distance));
-    out.multiplier[static_cast<std::size_t>(k)] = std::max(0.0, slope / 2);
-  }
+  });
+  for (const double gap : gaps) out.certificate = std::max(out.certificate, gap);
 }
 
 /// At B from the raw residual, row block by row block: G = -2 (w v (X - B S)) S'
@@ -109,13 +117,14 @@ Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_id
     const MatrixView<T> R(w.residual.data(), b, n), g(w.gradient.data(), b, r);
     for (Index j = 0; j < n; ++j) std::copy_n(p.X.col(j) + first, b, R.col(j));
     gemm<T>(Op::plain, Op::plain, -1, B.block(first, 0, b, r), p.S, 1, R);
+    T plain[kBlock];
     double sum = 0;
-    for (Index j = 0; j < n; ++j)
-      for (Index i = 0; i < b; ++i) {
-        const T weighted = p.weights(first + i, j) * R(i, j);
-        sum += static_cast<double>(weighted) * static_cast<double>(R(i, j));
-        R(i, j) = weighted;
-      }
+    for (Index j = 0; j < n; ++j) {
+      T* x = R.col(j);
+      for (Index i = 0; i < b; ++i) plain[i] = x[i];
+      weigh(p.weights, j, R.columns(j, 1), first);
+      sum += inner_product<T>(plain, x, b);
+    }
     fit[static_cast<std::size_t>(block)] = sum;
     gemm<T>(Op::plain, Op::transposed, -2, R, p.S, 0, g);
     for (Index k = 0; k < r; ++k)
@@ -123,7 +132,7 @@ Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_id
   });
   for (const double f : fit) out.fit += f;
   out.rounding = 8 * static_cast<double>(std::numeric_limits<T>::epsilon()) * out.fit;
-  judge<T>(B, a, out);
+  judge<T>(B, a, out, control);
   return out;
 }
 
@@ -212,7 +221,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     if (entries) return evaluate(problem, at.view(), a, control);
     auto slope = dual.slope(at, control);
     Evaluation out{slope.fit, slope.rounding, 0, std::move(slope.gradient), {}};
-    judge<T>(at.view(), a, out);
+    judge<T>(at.view(), a, out, control);
     return out;
   };
   Evaluation now = evaluation(B);
@@ -225,6 +234,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     approach(problem, a, options, control, B, now, report);
   report.certificate = now.certificate;
   report.converged = now.certificate <= options.tol;
+  if (entries) report.fit = now.fit;
   if (now.certificate <= goal || control.stop()) return report;
   // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
   // delta |b - y| in the certificate; going on from there removes that, and where it is slow a smaller delta. Grams in
@@ -253,11 +263,12 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     if (now.fit <= highest && now.certificate < report.certificate) {
       B = candidate;
       report.certificate = now.certificate;
+      if (entries) report.fit = now.fit;
     }
     if (report.certificate <= goal) break;
     stale = now.certificate < 0.5 * last ? 0 : stale + 1;
     if (now.certificate > 0.3 * last) {
-      if (dual.rough() && (delta <= 1e-5 || now.certificate > last)) dual.refine();
+      if (dual.rough() && (delta <= 1e-5 || now.certificate > last)) dual.refine(control);
       delta = std::max((dual.rough() ? 0.1 : 0.01) * delta, least_delta);
     }
     last = now.certificate;
@@ -283,7 +294,7 @@ double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matr
   for (Index k = 0; k < A.cols(); ++k) a[static_cast<std::size_t>(k)] = static_cast<double>(A(k, k));
   Evaluation at;
   at.gradient = cast<double, T>(G);
-  judge<T>(B, a, at);
+  judge<T>(B, a, at, {1, nullptr, {}, nullptr});
   return at.certificate;
 }
 

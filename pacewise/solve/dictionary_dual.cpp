@@ -40,14 +40,14 @@ DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std
   const double data = static_cast<double>((m_ + problem.S.rows) * n_) * sizeof(T);
   bytes_ = options.memory_bytes > 0 ? static_cast<double>(options.memory_bytes) : std::max(2 * data, 256e6);
   if (!problem.weights.entry.empty())
-    rows_.emplace(std::in_place_index<0>, codes_, u_, problem_.weights, m_, bytes_);
+    rows_.emplace(std::in_place_index<0>, codes_, u_, problem_.weights, m_, bytes_, control);
   else if (!problem.weights.feature.empty())
     rows_.emplace(std::in_place_index<1>, gram_, problem_.weights, m_, bytes_);
 }
 
 template <class T>
-void DictionaryDual<T>::refine() {
-  rows_.emplace(std::in_place_index<1>, codes_, u_, problem_.weights, m_, bytes_);
+void DictionaryDual<T>::refine(const Control& control) {
+  rows_.emplace(std::in_place_index<1>, codes_, u_, problem_.weights, m_, bytes_, control);
 }
 
 // gradient_i = 2 d (phi_i M b_i - q_i),   fit = sum w x^2 + sum_i b_i'(phi_i M b_i - 2 q_i)

@@ -49,7 +49,7 @@ class DictionaryDual {
   /// With entry weights the Grams of rows begin in float, and solve() ends where that leads no further.
   bool rough() const { return rows_ && rows_->index() == 0; }
   /// In double from here on
-  void refine();
+  void refine(const Control& control);
 
  private:
   bool one_gram() const { return problem_.weights.entry.empty() && problem_.weights.feature.empty(); }

@@ -184,11 +184,10 @@ void DictionaryDual<T>::hessian_by_groups(const std::vector<double>& theta, cons
 
 template <class T>
 void DictionaryDual<T>::measure_slope() {
-  for (Index k = 0; k < u_; ++k) {
-    double norm2 = 0;
-    for (Index i = 0; i < m_; ++i) norm2 += solution_(k, i) * solution_(k, i);
-    slope_[static_cast<std::size_t>(k)] = norm2 - radius2_[static_cast<std::size_t>(k)];
-  }
+  for (Index k = 0; k < u_; ++k) slope_[static_cast<std::size_t>(k)] = 0;
+  for (Index i = 0; i < m_; ++i)
+    for (Index k = 0; k < u_; ++k) slope_[static_cast<std::size_t>(k)] += solution_(k, i) * solution_(k, i);
+  for (std::size_t k = 0; k < slope_.size(); ++k) slope_[k] -= radius2_[k];
 }
 
 // A Gram for every row: of its entries' weights, or a multiple of the one they share

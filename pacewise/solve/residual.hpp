@@ -5,14 +5,14 @@
 
 namespace pacewise {
 
-/// Column j's own weights times x: out_i = w_ij v_ij in_i
+/// Column j's own weights times x: out_i = w_ij v_ij in_i, for all features or those from `top` on
 template <class T, class U>
-void weigh(const Weights<T>& weights, Index j, MatrixView<U> column) {
+void weigh(const Weights<T>& weights, Index j, MatrixView<U> column, Index top = 0) {
   if (!weights.feature.empty())
     for (Index i = 0; i < column.rows; ++i)
-      column(i, 0) *= static_cast<U>(weights.feature[static_cast<std::size_t>(i)]);
+      column(i, 0) *= static_cast<U>(weights.feature[static_cast<std::size_t>(top + i)]);
   if (!weights.entry.empty()) {
-    const T* w = weights.entry.col(j);
+    const T* w = weights.entry.col(j) + top;
     for (Index i = 0; i < column.rows; ++i) column(i, 0) *= static_cast<U>(w[i]);
   }
   if (!weights.sample.empty()) {

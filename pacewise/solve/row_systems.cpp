@@ -229,15 +229,19 @@ RowSystems<T, Real>::RowSystems(Index u, Index m, const Weights<T>& weights, dou
 }
 
 template <class T, class Real>
-RowSystems<T, Real>::RowSystems(const UsedCodes& codes, Index u, const Weights<T>& weights, Index m, double bytes)
+RowSystems<T, Real>::RowSystems(const UsedCodes& codes, Index u, const Weights<T>& weights, Index m, double bytes,
+                                const Control& control)
     : RowSystems(u, m, weights, bytes) {
   codes_ = &codes;
   n_ = static_cast<Index>(codes.start.size()) - 1;
-  for (Index j = 0; j < n_; ++j) {
-    double top = 0;
-    for (Index i = 0; i < m_; ++i) top = std::max(top, static_cast<double>(weights(i, j)));
-    root_.push_back(std::sqrt(top));
-  }
+  root_.resize(static_cast<std::size_t>(n_));
+  parallel_blocks(block_count(n_), control, [&](Index block, int) {
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j) {
+      double top = 0;
+      for (Index i = 0; i < m_; ++i) top = std::max(top, static_cast<double>(weights(i, j)));
+      root_[static_cast<std::size_t>(j)] = std::sqrt(top);
+    }
+  });
 }
 
 template <class T, class Real>
@@ -249,7 +253,7 @@ RowSystems<T, Real>::RowSystems(const Matrix<double>& M, const Weights<T>& weigh
 // Enough samples for some hundred to every pair, few enough for their list to stay small
 template <class T, class Real>
 Index RowSystems<T, Real>::end_of_chunk(Index first) const {
-  constexpr std::size_t room = std::size_t{1} << 20;
+  constexpr std::size_t room = std::size_t{1} << 18;
   std::size_t pairs = 0;
   Index last = first;
   for (; last < n_; ++last) {
@@ -262,17 +266,22 @@ Index RowSystems<T, Real>::end_of_chunk(Index first) const {
 }
 
 template <class T, class Real>
-void RowSystems<T, Real>::gather_pairs(Index first, Index last, Pairs& out) const {
+void RowSystems<T, Real>::gather_pairs(Index first, Index last, Pairs& out, const Control& control) const {
+  // Pairs (k, l), k >= l, with the same k are one block's: it counts and fills them in the order of samples.
+  constexpr std::int32_t groups = 8;
   const auto each = [&](const auto& visit) {
-    for (Index j = first; j < last; ++j) {
-      const std::size_t begin = codes_->start[static_cast<std::size_t>(j)];
-      const std::size_t end = codes_->start[static_cast<std::size_t>(j + 1)];
-      for (std::size_t a = begin; a < end; ++a) {
-        const Index row = row_offset(codes_->atom[a]);
-        for (std::size_t b = begin; b <= a; ++b)
-          visit(j, static_cast<std::size_t>(row + column_offset(codes_->atom[b])), a, b);
+    parallel_blocks(groups, control, [&](Index group, int) {
+      for (Index j = first; j < last; ++j) {
+        const std::size_t begin = codes_->start[static_cast<std::size_t>(j)];
+        const std::size_t end = codes_->start[static_cast<std::size_t>(j + 1)];
+        for (std::size_t a = begin; a < end; ++a) {
+          if (codes_->atom[a] % groups != group) continue;
+          const Index row = row_offset(codes_->atom[a]);
+          for (std::size_t b = begin; b <= a; ++b)
+            visit(j, static_cast<std::size_t>(row + column_offset(codes_->atom[b])), a, b);
+        }
       }
-    }
+    });
   };
   out.start.assign(static_cast<std::size_t>(numbers() / kLanes) + 1, 0);
   each([&](Index, std::size_t at, std::size_t, std::size_t) { ++out.start[at + 1]; });
@@ -290,13 +299,17 @@ void RowSystems<T, Real>::gather_pairs(Index first, Index last, Pairs& out) cons
 template <class T, class Real>
 void RowSystems<T, Real>::make_grams(Index first, const Control& control) {
   const Index packs = block_count(std::min(strip_, vectors_ - first), kPack);
+  made_ = -1;
   grams_.resize(static_cast<std::size_t>(packs));
-  for (auto& pack : grams_) pack.assign(static_cast<std::size_t>(kPack * numbers()), Real(0));
+  parallel_blocks(packs, control, [&](Index pack, int) {
+    grams_[static_cast<std::size_t>(pack)].assign(static_cast<std::size_t>(kPack * numbers()), Real(0));
+  });
+  if (control.stop()) return;
   if (shared_ != nullptr)
     scale_shared(first, packs, control);
   else
     add_codes(first, packs, control);
-  made_ = control.stop() ? -1 : first;
+  if (!control.stop()) made_ = first;
 }
 
 template <class T, class Real>
@@ -319,7 +332,8 @@ void RowSystems<T, Real>::add_codes(Index first, Index packs, const Control& con
   std::vector<Vector<Real>> weights(static_cast<std::size_t>(thread_count(control)));
   for (Index from = 0, to = 0; from < n_ && !control.stop(); from = to) {
     to = end_of_chunk(from);
-    gather_pairs(from, to, pairs);
+    gather_pairs(from, to, pairs, control);
+    if (control.stop()) return;
     parallel_blocks(packs, control, [&](Index pack, int worker) {
       constexpr Index rows = kPack * kLanes;
       Vector<Real>& w = weights[static_cast<std::size_t>(worker)];

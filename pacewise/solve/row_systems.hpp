@@ -23,7 +23,7 @@ template <class T, class Real>
 class RowSystems {
  public:
   /// Codes over u atoms, weights and Grams stay the caller's; a code times the root of its largest weight is 1 at most.
-  RowSystems(const UsedCodes& codes, Index u, const Weights<T>& weights, Index m, double bytes);
+  RowSystems(const UsedCodes& codes, Index u, const Weights<T>& weights, Index m, double bytes, const Control& control);
   /// M_i = phi_i M, phi the weights of features
   RowSystems(const Matrix<double>& M, const Weights<T>& weights, Index m, double bytes);
   /// x_i <- y_i + (M_i + D)^-1 x_i for the columns of u x m matrices. With `hessian`, u x u:
@@ -46,7 +46,7 @@ class RowSystems {
   void make_grams(Index first, const Control& control);
   void add_codes(Index first, Index packs, const Control& control);
   void scale_shared(Index first, Index packs, const Control& control);
-  void gather_pairs(Index first, Index last, Pairs& pairs) const;
+  void gather_pairs(Index first, Index last, Pairs& pairs, const Control& control) const;
   Index end_of_chunk(Index first) const;
   void solve_vector(Index vector, const Real* gram, const Vector<Real>& diagonal, const Matrix<double>& y,
                     Matrix<double>& x, bool with_hessian, Worker& w) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pacewise/algebra/simd.hpp"
 #include "pacewise/solve/residual.hpp"
 
 namespace pacewise {
@@ -19,6 +20,37 @@ double sum_of(const T* x, Index n) {
     for (Index t = 0; t < 8; ++t) part[t] += static_cast<double>(x[i + t]);
   for (; i < n; ++i) part[0] += static_cast<double>(x[i]);
   return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+constexpr std::size_t kLanes = 8;
+
+/// Sums over some units, in lanes
+struct Part {
+  double fit[kLanes] = {}, value[kLanes] = {}, weight[kLanes] = {}, largest[kLanes] = {}, in[kLanes] = {},
+         count[kLanes] = {};
+};
+
+/// v, observed: null where all are 1
+template <class Type, class T>
+PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T* v, const char* observed, Index units,
+                                      double lambda, Part& out) {
+  Part part;
+  const bool pace = !std::isinf(lambda);
+  const auto add = [&](Index u, std::size_t lane) {
+    const double here = observed == nullptr || observed[u] != 0 ? 1 : 0;
+    const double l = here * static_cast<double>(losses[u]), weight = v == nullptr ? 1.0 : static_cast<double>(v[u]);
+    part.fit[lane] += weight * l;
+    if (pace) part.value[lane] += here * type.value(weight, lambda);
+    part.weight[lane] += here * weight;
+    part.largest[lane] = std::max(part.largest[lane], l);
+    part.in[lane] += l < lambda ? here : 0;
+    part.count[lane] += here;
+  };
+  Index u = 0;
+  for (; u + static_cast<Index>(kLanes) <= units; u += static_cast<Index>(kLanes))
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(u + static_cast<Index>(lane), lane);
+  for (; u < units; ++u) add(u, 0);
+  out = part;
 }
 
 }  // namespace
@@ -40,12 +72,12 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
   Matrix<double> rows(level == Level::feature ? m : 0, level == Level::feature ? blocks : 0);
   for_each_residual<T>(X, B, S, control, [&](Index first, MatrixView<T> R, int) {
     for (Index j = 0; j < R.cols; ++j) {
-      T* loss = R.col(j);
-      for (Index i = 0; i < m; ++i) loss[i] *= loss[i];
-      weigh(weights, first + j, R.columns(j, 1));
-      if (level == Level::element)
-        std::copy_n(loss, m, losses.data() + (first + j) * m);
-      else if (level == Level::feature)
+      const T* x = R.col(j);
+      T* loss = level == Level::element ? losses.data() + (first + j) * m : R.col(j);
+      for (Index i = 0; i < m; ++i) loss[i] = x[i] * x[i];
+      weigh(weights, first + j, MatrixView<T>(loss, m, 1));
+      if (level == Level::element) continue;
+      if (level == Level::feature)
         for (Index i = 0; i < m; ++i) rows(i, first / kBlock) += static_cast<double>(loss[i]);
       else
         losses[static_cast<std::size_t>(first + j)] = static_cast<T>(sum_of(loss, m));
@@ -97,43 +129,21 @@ template <class T>
 PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
                       const Regularizer& regularizer, double lambda, const Control& control) {
   const auto units = static_cast<Index>(losses.size());
-  constexpr std::size_t lanes = 8;  // sums need not wait for themselves
-  struct Part {
-    double fit[lanes] = {}, value[lanes] = {}, weight[lanes] = {}, largest[lanes] = {}, in[lanes] = {},
-           count[lanes] = {};
-  };
   std::vector<Part> parts(static_cast<std::size_t>(block_count(units, kUnits)));
-  const bool pace = !std::isinf(lambda);
   std::visit(
       [&](const auto& type) {
         parallel_blocks(block_count(units, kUnits), control, [&](Index block, int) {
-          Part& out = parts[static_cast<std::size_t>(block)];
-          Part part;
-          const auto add = [&](std::size_t u, std::size_t lane) {
-            const double here = observed.empty() || observed[u] != 0 ? 1 : 0;
-            const double l = here * static_cast<double>(losses[u]);
-            const double weight = v.empty() ? 1.0 : static_cast<double>(v[u]);
-            part.fit[lane] += weight * l;
-            if (pace) part.value[lane] += here * type.value(weight, lambda);
-            part.weight[lane] += here * weight;
-            part.largest[lane] = std::max(part.largest[lane], l);
-            part.in[lane] += l < lambda ? here : 0;
-            part.count[lane] += here;
-          };
           const auto first = static_cast<std::size_t>(block * kUnits);
-          const std::size_t last = first + static_cast<std::size_t>(block_length(units, block, kUnits));
-          std::size_t u = first;
-          for (; u + lanes <= last; u += lanes)
-            for (std::size_t lane = 0; lane < lanes; ++lane) add(u + lane, lane);
-          for (; u < last; ++u) add(u, 0);
-          out = part;
+          add_units(type, losses.data() + first, v.empty() ? nullptr : v.data() + first,
+                    observed.empty() ? nullptr : observed.data() + first, block_length(units, block, kUnits), lambda,
+                    parts[static_cast<std::size_t>(block)]);
         });
       },
       regularizer);
   PaceSummary out;
   double weight = 0, in = 0, count = 0;
   for (const Part& part : parts)
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
       out.fit += part.fit[lane];
       out.value += part.value[lane];
       out.largest = std::max(out.largest, part.largest[lane]);
