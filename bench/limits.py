@@ -99,7 +99,7 @@ def floors(table, data, repeat):
     p = (S != 0).sum(1)
     weight = np.random.default_rng(0).uniform(0.2, 1.0, X.shape)
     rounds = 8  # passes of the dictionary's dual, about
-    steps_led = 20  # of the entry-weighted dictionary, about
+    row_rounds = 4  # of the entry-weighted one, about
     steps = {
         "codes, cold": (lambda: pacewise.sparse_encode(X, B, beta=0.02, tol=1e-6, n_threads=1), m * n * r + m * r * r / 2 + (p**3 / 6 + p**2).sum()),
         "codes, warm": (lambda: pacewise.sparse_encode(X, D, beta=0.02, init=S, tol=1e-6, n_threads=1), m * n * r + m * r * r / 2 + (p**3 / 6 + p**2).sum()),
@@ -110,7 +110,7 @@ def floors(table, data, repeat):
         "dictionary": (lambda: pacewise.update_dictionary(X, S, dictionary=B, tol=1e-6, n_threads=1), m * n * r + n * r * r / 2 + rounds * (1.5 * m * r * r + r**3 / 2)),
         "dictionary, entry weights": (
             lambda: pacewise.update_dictionary(X, S, dictionary=B, entry_weight=weight, tol=1e-6, n_threads=1),
-            steps_led * 2 * m * n * r,
+            m * (p**2 / 2).sum() + row_rounds * m * (r**3 / 2 + r * r) + 2 * 2 * m * n * r,
         ),
     }  # fmt: skip
     for step, (work, operations) in steps.items():

@@ -116,7 +116,7 @@ void check(const Problem& p, double bytes, double tolerance) {
 TEST(RowSystems, AgreeWithLapackForAllSizes) {
   for (const Index u : {1, 3, 4, 5, 8, 13})
     for (const Index m : {1, 7, 16, 40, 150, 300})
-      for (const double bytes : {0.0, 1e9}) {  // one pack of rows at a time, or all
+      for (const double bytes : {0.0, 25e3, 50e3, 1e9}) {  // a few rows at a time, or all
         const auto p = make(m, 30, u, 0.6, 0);
         check<double>(p, bytes, 1e-12);
         check<float>(p, bytes, 2e-4);
@@ -125,6 +125,12 @@ TEST(RowSystems, AgreeWithLapackForAllSizes) {
 
 TEST(RowSystems, AgreeWithLapackForManyPairsOfAtoms) {
   const auto p = make(20, 700, 60, 1.0, 0);  // more pairs than go into one chunk of samples
+  check<double>(p, 1e9, 1e-12);
+  check<float>(p, 1e9, 2e-4);
+}
+
+TEST(RowSystems, AgreeWithLapackForManySamplesOfFewAtoms) {
+  const auto p = make(5, 5000, 3, 0.1, 0);  // more samples than go into one chunk
   check<double>(p, 1e9, 1e-12);
   check<float>(p, 1e9, 2e-4);
 }

@@ -329,12 +329,8 @@ void Fitter<T>::update_dictionary() {
       solve_dictionary<T>({data_.values, effective_, state_.codes}, state_.dictionary, step_options(), control_);
   record_.certificate.dictionary = report.certificate;
   if (interrupted()) return;
-  if (std::isnan(report.fit)) {
-    refresh_losses();
-    sum_up();
-  } else {  // all that changed, and the codes are about to change the losses again
-    pace_.fit = report.fit;
-  }
+  refresh_losses();
+  sum_up();
   check_descent("dictionary");
 }
 

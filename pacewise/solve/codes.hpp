@@ -40,8 +40,6 @@ struct StepReport {
   double certificate = 0;  // optimality residual of design section 3: 0 at the optimum, scale-free
   int rounds = 0;
   bool converged = false;  // certificate <= tol
-  /// sum w v (X - B S)^2 from the data, where the step had to compute it (the dictionary with entry weights)
-  double fit = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// S-step, the paper's eq. 15 corrected:

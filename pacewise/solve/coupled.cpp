@@ -132,6 +132,7 @@ class Coupled {
     const double goal = std::max(options_.tol, precision_floor<T>() / 4) * model_.scale();
     StepReport report;
     double best = std::numeric_limits<double>::infinity();
+    bool exact = true;  // best is from the data
     int stale = 0;
     damping_ = least_damping();
     refresh_gradient();
@@ -150,6 +151,7 @@ class Coupled {
       if (violation < best) {
         best = violation;
         best_ = S_;
+        exact = !updated_;
       } else if (beta_ == 0) {  // Newton is exact here but for rounding: shorter steps from here on
         damping_ = std::max(16 * damping_, epsilon() * system_.largest_bound());
         S_ = best_;
@@ -162,6 +164,10 @@ class Coupled {
       newton_step(0.1 * goal);
     }
     if (!best_.empty()) S_ = best_;
+    if (!exact) {
+      refresh_gradient();
+      best = control_.stop() ? std::numeric_limits<double>::infinity() : violation();
+    }
     report.certificate = best / model_.scale();
     report.converged = report.certificate <= options_.tol;
     return report;

@@ -93,7 +93,7 @@ void judge(MatrixView<const T> B, const std::vector<double>& a, Evaluation& out,
       out.multiplier[static_cast<std::size_t>(k)] = std::max(0.0, slope / 2);
     }
   });
-  for (const double gap : gaps) out.certificate = std::max(out.certificate, gap);
+  for (const double gap : gaps) out.certificate = gap <= out.certificate ? out.certificate : gap;  // NaN stays
 }
 
 /// At B from the raw residual, row block by row block: G = -2 (w v (X - B S)) S'
@@ -234,7 +234,6 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     approach(problem, a, options, control, B, now, report);
   report.certificate = now.certificate;
   report.converged = now.certificate <= options.tol;
-  if (entries) report.fit = now.fit;
   if (now.certificate <= goal || control.stop()) return report;
   // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
   // delta |b - y| in the certificate; going on from there removes that, and where it is slow a smaller delta. Grams in
@@ -260,10 +259,17 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     into_ball(candidate);
     now = evaluation(candidate);
     if (control.stop()) break;
+    if (!std::isfinite(now.fit) || !std::isfinite(now.certificate)) {  // lost to rounding: from the best once more
+      if (!dual.rough()) break;
+      dual.refine(control);
+      candidate = B;
+      now = evaluation(candidate);
+      dual.set_multipliers(now.multiplier, 1e-2);
+      continue;
+    }
     if (now.fit <= highest && now.certificate < report.certificate) {
       B = candidate;
       report.certificate = now.certificate;
-      if (entries) report.fit = now.fit;
     }
     if (report.certificate <= goal) break;
     stale = now.certificate < 0.5 * last ? 0 : stale + 1;

@@ -145,7 +145,8 @@ double DictionaryDual<T>::violation() const {
   double worst = 0;
   for (std::size_t k = 0; k < slope_.size(); ++k) {
     const double h = slope_[k] / radius2_[k];
-    worst = std::max(worst, lambda_[k] > 0 ? std::abs(h) : std::max(0.0, h));
+    const double here = lambda_[k] > 0 ? std::abs(h) : std::max(h, 0.0);
+    worst = here <= worst ? worst : here;  // NaN stays
   }
   return worst;
 }

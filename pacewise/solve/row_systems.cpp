@@ -188,11 +188,11 @@ PACEWISE_WIDE_TEMPLATE void add_curvature(const Real* inverse_factors, Index til
     }
 }
 
-/// grams[t] += sum_e product_e weights[sample_e][t], eight vectors of rows t, their Grams `stride` numbers apart
-template <class Real, class Pair>
+/// grams[t] += sum_e product_e weights[sample_e][t], for `pack` vectors of rows t, their Grams `stride` numbers apart
+template <Index pack, class Real, class Pair>
 PACEWISE_WIDE_TEMPLATE void add_pairs(const Pair* pairs, Index count, const Real* weights, Real* grams, Index stride) {
   using V = Lanes<Real>;
-  constexpr Index lanes = 64 / static_cast<Index>(sizeof(Real)), pack = 8;
+  constexpr Index lanes = 64 / static_cast<Index>(sizeof(Real));
   V sum[pack];
   for (Index t = 0; t < pack; ++t) sum[t] = *reinterpret_cast<const V*>(grams + t * stride);
   for (Index e = 0; e < count; ++e) {
@@ -223,9 +223,10 @@ struct RowSystems<T, Real>::Worker {
 template <class T, class Real>
 RowSystems<T, Real>::RowSystems(Index u, Index m, const Weights<T>& weights, double bytes)
     : weights_(&weights), m_(m), u_(u), tiles_(block_count(u, kTile)), vectors_(block_count(m, kLanes)) {
-  const double pack = static_cast<double>(kPack * numbers()) * sizeof(Real);
-  const auto packs = static_cast<double>(block_count(vectors_, kPack));
-  strip_ = kPack * static_cast<Index>(std::max(1.0, std::min(packs, bytes / std::max(pack, 1.0))));
+  const double each = std::max(1.0, static_cast<double>(numbers()) * sizeof(Real));
+  while (pack_ > 1 && static_cast<double>(pack_) * each > bytes) pack_ /= 2;
+  const auto packs = static_cast<double>(block_count(vectors_, pack_));
+  strip_ = pack_ * static_cast<Index>(std::max(1.0, std::min(packs, bytes / each / static_cast<double>(pack_))));
 }
 
 template <class T, class Real>
@@ -254,13 +255,14 @@ RowSystems<T, Real>::RowSystems(const Matrix<double>& M, const Weights<T>& weigh
 template <class T, class Real>
 Index RowSystems<T, Real>::end_of_chunk(Index first) const {
   constexpr std::size_t room = std::size_t{1} << 18;
+  constexpr Index most = 4096;  // their weights are copied
   std::size_t pairs = 0;
   Index last = first;
   for (; last < n_; ++last) {
     const std::size_t p =
         codes_->start[static_cast<std::size_t>(last + 1)] - codes_->start[static_cast<std::size_t>(last)];
     pairs += p * (p + 1) / 2;
-    if (pairs > room && last > first) break;
+    if ((pairs > room || last - first >= most) && last > first) break;
   }
   return last;
 }
@@ -285,6 +287,7 @@ void RowSystems<T, Real>::gather_pairs(Index first, Index last, Pairs& out, cons
   };
   out.start.assign(static_cast<std::size_t>(numbers() / kLanes) + 1, 0);
   each([&](Index, std::size_t at, std::size_t, std::size_t) { ++out.start[at + 1]; });
+  if (control.stop()) return;
   for (std::size_t at = 1; at < out.start.size(); ++at) out.start[at] += out.start[at - 1];
   out.pairs.resize(out.start.back());
   std::vector<std::size_t> next(out.start.begin(), out.start.end() - 1);
@@ -298,11 +301,11 @@ void RowSystems<T, Real>::gather_pairs(Index first, Index last, Pairs& out, cons
 // Those of the strip whose first vector of rows this is
 template <class T, class Real>
 void RowSystems<T, Real>::make_grams(Index first, const Control& control) {
-  const Index packs = block_count(std::min(strip_, vectors_ - first), kPack);
+  const Index packs = block_count(std::min(strip_, vectors_ - first), pack_);
   made_ = -1;
   grams_.resize(static_cast<std::size_t>(packs));
   parallel_blocks(packs, control, [&](Index pack, int) {
-    grams_[static_cast<std::size_t>(pack)].assign(static_cast<std::size_t>(kPack * numbers()), Real(0));
+    grams_[static_cast<std::size_t>(pack)].assign(static_cast<std::size_t>(pack_ * numbers()), Real(0));
   });
   if (control.stop()) return;
   if (shared_ != nullptr)
@@ -314,7 +317,7 @@ void RowSystems<T, Real>::make_grams(Index first, const Control& control) {
 
 template <class T, class Real>
 void RowSystems<T, Real>::scale_shared(Index first, Index packs, const Control& control) {
-  parallel_blocks(packs * kPack, control, [&](Index vector, int) {
+  parallel_blocks(packs * pack_, control, [&](Index vector, int) {
     Real* grams = gram(vector);
     const Index top = (first + vector) * kLanes;
     for (Index lane = 0; lane < std::min(kLanes, m_ - top); ++lane) {
@@ -335,7 +338,7 @@ void RowSystems<T, Real>::add_codes(Index first, Index packs, const Control& con
     gather_pairs(from, to, pairs, control);
     if (control.stop()) return;
     parallel_blocks(packs, control, [&](Index pack, int worker) {
-      constexpr Index rows = kPack * kLanes;
+      const Index rows = pack_ * kLanes;
       Vector<Real>& w = weights[static_cast<std::size_t>(worker)];
       w.assign(static_cast<std::size_t>((to - from) * rows), Real(0));
       const Index top = first * kLanes + pack * rows, count = std::min(rows, m_ - top);
@@ -346,11 +349,15 @@ void RowSystems<T, Real>::add_codes(Index first, Index packs, const Control& con
         for (Index i = 0; i < count; ++i)
           out[i] = static_cast<Real>(static_cast<double>((*weights_)(top + i, j)) / root / root);
       }
-      Real* grams = gram(pack * kPack);
+      Real* grams = gram(pack * pack_);
+      const auto add = pack_ == 8   ? add_pairs<8, Real, typename Pairs::Pair>
+                       : pack_ == 4 ? add_pairs<4, Real, typename Pairs::Pair>
+                       : pack_ == 2 ? add_pairs<2, Real, typename Pairs::Pair>
+                                    : add_pairs<1, Real, typename Pairs::Pair>;
       for (std::size_t at = 0; at + 1 < pairs.start.size(); ++at)
         if (pairs.start[at] < pairs.start[at + 1])
-          add_pairs(pairs.pairs.data() + pairs.start[at], static_cast<Index>(pairs.start[at + 1] - pairs.start[at]),
-                    w.data(), grams + static_cast<Index>(at) * kLanes, numbers());
+          add(pairs.pairs.data() + pairs.start[at], static_cast<Index>(pairs.start[at + 1] - pairs.start[at]), w.data(),
+              grams + static_cast<Index>(at) * kLanes, numbers());
     });
   }
 }
@@ -387,6 +394,7 @@ void RowSystems<T, Real>::solve(const std::vector<double>& diagonal, const Matri
   std::vector<Worker> workers(static_cast<std::size_t>(thread_count(control)));
   for (Index first = 0; first < vectors_ && !control.stop(); first += strip_) {
     if (made_ != first) make_grams(first, control);
+    if (made_ != first) return;  // stopped
     // a fixed number of groups, each with its own Hessian: sums in the order of groups, whatever the threads
     const Index vectors = std::min(strip_, vectors_ - first), groups = std::min<Index>(vectors, 16);
     std::vector<Matrix<double>> sums(static_cast<std::size_t>(hessian != nullptr ? groups : 0), Matrix<double>(u_, u_));

@@ -34,14 +34,13 @@ class RowSystems {
 
  private:
   static constexpr Index kLanes = 64 / static_cast<Index>(sizeof(Real));
-  static constexpr Index kPack = 8;  // vectors of rows whose Grams are made together
   struct Pairs;
   struct Worker;
   /// of one vector of rows: a lower triangle of 4 x 4 tiles, each row after row
   Index numbers() const { return tiles_ * (tiles_ + 1) / 2 * 16 * kLanes; }
   RowSystems(Index u, Index m, const Weights<T>& weights, double bytes);
   Real* gram(Index vector) {
-    return grams_[static_cast<std::size_t>(vector / kPack)].data() + vector % kPack * numbers();
+    return grams_[static_cast<std::size_t>(vector / pack_)].data() + vector % pack_ * numbers();
   }
   void make_grams(Index first, const Control& control);
   void add_codes(Index first, Index packs, const Control& control);
@@ -55,6 +54,7 @@ class RowSystems {
   const UsedCodes* codes_ = nullptr;
   const Matrix<double>* shared_ = nullptr;
   Index m_, n_ = 0, u_, tiles_;
+  Index pack_ = 8;                   // vectors of rows whose Grams are made together: 8, 4, 2 or 1
   Index vectors_, strip_;            // of rows, in all and at a time
   Index made_ = -1;                  // the first of those whose Grams are there
   std::vector<double> root_;         // sqrt(max_i w_ij)
