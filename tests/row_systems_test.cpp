@@ -101,6 +101,7 @@ void check(const Problem& p, double bytes, double tolerance) {
   RowSystems<double, Real> systems(p.codes, p.u, p.weights, p.m, bytes, {});
   const std::string what = std::to_string(p.m) + " rows, " + std::to_string(p.n) + " samples, " + std::to_string(p.u) +
                            " atoms, " + std::to_string(bytes) + " bytes";
+  Matrix<double> first, first_hessian;
   for (const int threads : {1, 3}) {
     Control control;
     control.threads = threads;
@@ -108,6 +109,12 @@ void check(const Problem& p, double bytes, double tolerance) {
     systems.solve(p.diagonal, p.y, x, &hessian, control);
     systems.solve(p.diagonal, p.y, alone, nullptr, control);
     EXPECT_EQ(x, alone) << what;
+    if (threads == 1) {
+      first = x;
+      first_hessian = hessian;
+    }
+    EXPECT_EQ(x, first) << what;
+    EXPECT_EQ(hessian, first_hessian) << what;
     expect_near(x, want, tolerance, what);
     expect_near(hessian, curvature, tolerance, what + ", Hessian");
   }
