@@ -18,37 +18,21 @@ constexpr Index kTile = 4, kTileSize = kTile * kTile;
 Index row_offset(Index k) { return (k / kTile) * (k / kTile + 1) / 2 * kTileSize + k % kTile * kTile; }
 Index column_offset(Index l) { return l / kTile * kTileSize + l % kTile; }
 
-/// sum -= x y', all 4 x 4
-template <class V>
-[[gnu::always_inline]] inline void subtract_product(V* sum, const V* x, const V* y) {
-#pragma GCC unroll 4
-  for (Index k = 0; k < kTile; ++k)
-#pragma GCC unroll 4
-    for (Index a = 0; a < kTile; ++a)
-#pragma GCC unroll 4
-      for (Index c = 0; c < kTile; ++c) sum[a * kTile + c] -= x[a * kTile + k] * y[c * kTile + k];
-}
+[[gnu::always_inline]] inline Index tile(Index i, Index j) { return (i * (i + 1) / 2 + j) * kTileSize; }
 
-/// sum += x y
-template <class V>
+enum class As : std::uint8_t { itself, transposed };
+
+/// sum += x y, all 4 x 4, x and y as they are or transposed
+template <As x_as, As y_as, class V>
 [[gnu::always_inline]] inline void add_product(V* sum, const V* x, const V* y) {
+  constexpr Index xa = x_as == As::itself ? kTile : 1, xk = kTile + 1 - xa;
+  constexpr Index yk = y_as == As::itself ? kTile : 1, yc = kTile + 1 - yk;
 #pragma GCC unroll 4
   for (Index k = 0; k < kTile; ++k)
 #pragma GCC unroll 4
     for (Index a = 0; a < kTile; ++a)
 #pragma GCC unroll 4
-      for (Index c = 0; c < kTile; ++c) sum[a * kTile + c] += x[a * kTile + k] * y[k * kTile + c];
-}
-
-/// sum += x' y
-template <class V>
-[[gnu::always_inline]] inline void add_transposed_product(V* sum, const V* x, const V* y) {
-#pragma GCC unroll 4
-  for (Index k = 0; k < kTile; ++k)
-#pragma GCC unroll 4
-    for (Index a = 0; a < kTile; ++a)
-#pragma GCC unroll 4
-      for (Index c = 0; c < kTile; ++c) sum[a * kTile + c] += x[k * kTile + a] * y[k * kTile + c];
+      for (Index c = 0; c < kTile; ++c) sum[a * kTile + c] += x[a * xa + k * xk] * y[k * yk + c * yc];
 }
 
 /// A tile on the diagonal: its lower Cholesky factor, with 1 / l_kk on the diagonal and zeros above. A pivot lost to
@@ -75,17 +59,17 @@ PACEWISE_WIDE_TEMPLATE void factor_systems(const Real* gram, const Real* diagona
   using V = Lanes<Real>;
   const V* M = reinterpret_cast<const V*>(gram);
   V* A = reinterpret_cast<V*>(factor);
-  const auto tile = [](Index i, Index j) { return (i * (i + 1) / 2 + j) * kTileSize; };
   for (Index j = 0; j < tiles; ++j) {
     const V* top = A + tile(j, 0);
     const V* corner = A + tile(j, j);
     for (Index i = j; i < tiles; ++i) {
       V* to = A + tile(i, j);
       const V* row = A + tile(i, 0);
-      V sum[kTileSize];
-      for (Index e = 0; e < kTileSize; ++e) sum[e] = M[tile(i, j) + e];
+      V sum[kTileSize] = {};
+      for (Index k = 0; k < j; ++k)
+        add_product<As::itself, As::transposed>(sum, row + k * kTileSize, top + k * kTileSize);
+      for (Index e = 0; e < kTileSize; ++e) sum[e] = M[tile(i, j) + e] - sum[e];
       for (Index a = 0; a < kTile && i == j; ++a) sum[a * kTile + a] += diagonal[i * kTile + a];
-      for (Index k = 0; k < j; ++k) subtract_product(sum, row + k * kTileSize, top + k * kTileSize);
       if (i == j) {
         factor_tile<Real>(sum);
       } else {  // times the inverse of the corner's transpose
@@ -107,7 +91,6 @@ PACEWISE_WIDE_TEMPLATE void solve_systems(const Real* numbers, Index tiles, Real
   using V = Lanes<Real>;
   const V* L = reinterpret_cast<const V*>(numbers);
   V* x = reinterpret_cast<V*>(right);
-  const auto tile = [](Index i, Index j) { return (i * (i + 1) / 2 + j) * kTileSize; };
   for (Index i = 0; i < tiles; ++i) {
     V* xi = x + i * kTile;
     V sum[kTile];
@@ -145,7 +128,6 @@ template <class Real>
 PACEWISE_WIDE_TEMPLATE void invert_factors(Real* numbers, Index tiles) {
   using V = Lanes<Real>;
   V* L = reinterpret_cast<V*>(numbers);
-  const auto tile = [](Index i, Index j) { return (i * (i + 1) / 2 + j) * kTileSize; };
   for (Index j = tiles - 1; j >= 0; --j) {
     V* corner = L + tile(j, j);
     for (Index c = 0; c < kTile; ++c)
@@ -157,7 +139,7 @@ PACEWISE_WIDE_TEMPLATE void invert_factors(Real* numbers, Index tiles) {
     for (Index i = tiles - 1; i > j; --i) {
       const V* row = L + tile(i, 0);
       V sum[kTileSize] = {};
-      for (Index k = j + 1; k <= i; ++k) add_product(sum, row + k * kTileSize, L + tile(k, j));
+      for (Index k = j + 1; k <= i; ++k) add_product<As::itself, As::itself>(sum, row + k * kTileSize, L + tile(k, j));
       V* to = L + tile(i, j);
       for (Index a = 0; a < kTile; ++a)
         for (Index c = 0; c < kTile; ++c) {
@@ -176,11 +158,10 @@ PACEWISE_WIDE_TEMPLATE void add_curvature(const Real* inverse_factors, Index til
   const V* L = reinterpret_cast<const V*>(inverse_factors);
   const V* x = reinterpret_cast<const V*>(solution);
   V* to = reinterpret_cast<V*>(sums);
-  const auto tile = [](Index i, Index j) { return (i * (i + 1) / 2 + j) * kTileSize; };
   for (Index i = 0; i < tiles; ++i)
     for (Index j = 0; j <= i; ++j) {
       V sum[kTileSize] = {};
-      for (Index k = i; k < tiles; ++k) add_transposed_product(sum, L + tile(k, i), L + tile(k, j));
+      for (Index k = i; k < tiles; ++k) add_product<As::transposed, As::itself>(sum, L + tile(k, i), L + tile(k, j));
       V* out = to + tile(i, j);
       for (Index a = 0; a < kTile; ++a)
         for (Index c = 0; c < kTile; ++c)
