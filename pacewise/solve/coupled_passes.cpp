@@ -1,0 +1,95 @@
+#include "pacewise/solve/coupled_passes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pacewise/algebra/simd.hpp"
+
+namespace pacewise {
+namespace {
+
+/// Sums are kept in lanes: the same for any width of vectors, and they need not wait for themselves.
+constexpr int kLanes = 16;
+template <class Body>
+[[gnu::always_inline]] inline void in_lanes(Index count, const Body& one) {
+  Index i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int t = 0; t < kLanes; ++t) one(i + t, t);
+  for (; i < count; ++i) one(i, 0);
+}
+template <class U>
+double total(const U* lane) {
+  double sum = 0;
+  for (int t = 0; t < kLanes; ++t) sum += static_cast<double>(lane[t]);
+  return sum;
+}
+template <class U>
+double largest(const U* lane) {
+  return static_cast<double>(*std::max_element(lane, lane + kLanes));
+}
+
+}  // namespace
+
+template <class U>
+PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, ProximalScale<U> by, const U* __restrict start,
+                                          const U* __restrict pull, const U* __restrict image,
+                                          const U* __restrict ahead, U* __restrict now, U* __restrict next,
+                                          ProximalSums& sums) {
+  U uphill[kLanes] = {}, changed[kLanes] = {}, move[kLanes] = {};
+  in_lanes(count, [&](Index i, int lane) {
+    const U y = start[i] + ahead[i], old = now[i];
+    const U x = y - (pull[i] + 2 * image[i]) * by.step;
+    const U above = x - by.cut, below = x + by.cut;
+    const U fresh = (above > 0 ? above : U(0)) + (below < 0 ? below : U(0));
+    const U size = std::abs(fresh - y);
+    uphill[lane] += (y - fresh) * (fresh - old);
+    changed[lane] += (fresh == 0) != (old == 0) ? U(1) : U(0);
+    move[lane] = move[lane] < size ? size : move[lane];
+    now[i] = fresh;
+    next[i] = (fresh - start[i]) + by.push * (fresh - old);
+  });
+  sums.uphill += total(uphill);
+  sums.changed += total(changed);
+  sums.move = std::max(sums.move, static_cast<double>(by.bound) * largest(move));
+}
+
+template <class U>
+PACEWISE_WIDE_TEMPLATE double advance(Index count, U t, const U* __restrict direction, const U* __restrict image,
+                                      U* __restrict step, U* __restrict residual, U* __restrict ahead) {
+  U top[kLanes] = {};
+  in_lanes(count, [&](Index i, int lane) {
+    step[i] += t * direction[i];
+    residual[i] -= t * image[i];
+    ahead[i] = residual[i];
+    const U size = std::abs(residual[i]);
+    top[lane] = top[lane] < size ? size : top[lane];
+  });
+  return largest(top);
+}
+
+template <class U>
+PACEWISE_WIDE_TEMPLATE void turn(Index count, U keep, const U* __restrict ahead, U* __restrict direction) {
+  for (Index i = 0; i < count; ++i) direction[i] = ahead[i] + keep * direction[i];
+}
+
+template <class U>
+PACEWISE_WIDE_TEMPLATE double damped_product(Index count, U damping, const U* __restrict x, U* __restrict y) {
+  double sum[kLanes] = {};
+  in_lanes(count, [&](Index i, int lane) {
+    y[i] += damping * x[i];
+    sum[lane] += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+  });
+  return total(sum);
+}
+
+#define PACEWISE_INSTANTIATE(U)                                                                           \
+  template void proximal_step<U>(Index, ProximalScale<U>, const U*, const U*, const U*, const U*, U*, U*, \
+                                 ProximalSums&);                                                          \
+  template double advance<U>(Index, U, const U*, const U*, U*, U*, U*);                                   \
+  template void turn<U>(Index, U, const U*, U*);                                                          \
+  template double damped_product<U>(Index, U, const U*, U*);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

@@ -1,0 +1,33 @@
+#pragma once
+#include "pacewise/algebra/matrix.hpp"
+
+namespace pacewise {
+
+/// Passes over the unknowns of the coupled S-step, as its solver packs them; U is float or double.
+struct ProximalSums {
+  double uphill = 0, changed = 0, move = 0;
+};
+template <class U>
+struct ProximalScale {
+  U bound, step, cut, push;  // 2 c, 1 / 2c, beta / 2c
+};
+
+/// s <- soft(y - (g + 2 A(y - s0)) / 2c, beta / 2c), y <- s + push (s - s_old), on the coordinates of one sample; y is
+/// kept as y - s0
+template <class U>
+void proximal_step(Index count, ProximalScale<U> by, const U* start, const U* pull, const U* image, const U* ahead,
+                   U* now, U* next, ProximalSums& sums);
+
+/// step += t direction, residual -= t image, ahead = residual; returns max |residual|
+template <class U>
+double advance(Index count, U t, const U* direction, const U* image, U* step, U* residual, U* ahead);
+
+/// direction <- ahead + keep direction
+template <class U>
+void turn(Index count, U keep, const U* ahead, U* direction);
+
+/// y += damping x; returns <x, y>
+template <class U>
+double damped_product(Index count, U damping, const U* x, U* y);
+
+}  // namespace pacewise
