@@ -82,14 +82,15 @@ PACEWISE_WIDE_TEMPLATE double damped_product(Index count, U damping, const U* __
   return total(sum);
 }
 
-#define PACEWISE_INSTANTIATE(U)                                                                           \
-  template void proximal_step<U>(Index, ProximalScale<U>, const U*, const U*, const U*, const U*, U*, U*, \
-                                 ProximalSums&);                                                          \
-  template double advance<U>(Index, U, const U*, const U*, U*, U*, U*);                                   \
-  template void turn<U>(Index, U, const U*, U*);                                                          \
-  template double damped_product<U>(Index, U, const U*, U*);
-PACEWISE_INSTANTIATE(float)
-PACEWISE_INSTANTIATE(double)
-#undef PACEWISE_INSTANTIATE
+template void proximal_step<float>(Index, ProximalScale<float>, const float*, const float*, const float*, const float*,
+                                   float*, float*, ProximalSums&);
+template double advance<float>(Index, float, const float*, const float*, float*, float*, float*);
+template void turn<float>(Index, float, const float*, float*);
+template double damped_product<float>(Index, float, const float*, float*);
+template void proximal_step<double>(Index, ProximalScale<double>, const double*, const double*, const double*,
+                                    const double*, double*, double*, ProximalSums&);
+template double advance<double>(Index, double, const double*, const double*, double*, double*, double*);
+template void turn<double>(Index, double, const double*, double*);
+template double damped_product<double>(Index, double, const double*, double*);
 
 }  // namespace pacewise
