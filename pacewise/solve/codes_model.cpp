@@ -355,9 +355,9 @@ void CodesModel<T>::add_manifold(MatrixView<const U> S, const Samples& samples, 
 }
 
 template <class T>
-void CodesModel<T>::gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G,
-                             Scratch& scratch) const {
-  fit_curvature<T>(S, samples, G, scratch, false);
+void CodesModel<T>::gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch,
+                             bool rough) const {
+  fit_curvature<T>(S, samples, G, scratch, rough);
   for (Index j = 0; j < G.cols; ++j)
     for (Index k = 0; k < G.rows; ++k) G(k, j) = 2 * (G(k, j) - static_cast<double>(q_(k, samples[j])));
   add_manifold<T>(S, samples, 2, G);

@@ -73,10 +73,11 @@ class CodesModel {
   };
   const Spectrum& spectrum() const;
 
-  /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for G.cols samples
-  void gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch) const;
-  /// Y = A_j z_j + alpha (Z L)_j for the same samples; Z is r x n. `rough`: products through the dictionary may be in
-  /// float
+  /// G = 2 (A_j s_j - q_j) + 2 alpha (S L)_j  for G.cols samples. `rough`, here and below: products through the
+  /// dictionary may be in float
+  void gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch,
+                bool rough = false) const;
+  /// Y = A_j z_j + alpha (Z L)_j for the same samples; Z is r x n
   void curvature(MatrixView<const double> Z, const Samples& samples, MatrixView<double> Y, Scratch& scratch,
                  bool rough = false) const;
   /// Fills rows and columns [old, size) of the Gram block of sample j over `atoms`, in double whatever T:

@@ -49,7 +49,7 @@ class Coupled {
     bool exact = true;  // best is from the data
     int stale = 0;
     damping_ = least_damping();
-    refresh_gradient();
+    refresh_gradient(std::is_same_v<U, float> && !model_.shared());
     if (beta_ > 0 && system_.lead()) {  // supports first, before anything is made for them
       accelerate(goal);
       system_.follow();
@@ -112,12 +112,12 @@ class Coupled {
     return {at(system_.begin(blocks_.first(block))), at(system_.begin(blocks_.end(block)))};
   }
 
-  void refresh_gradient() {
+  void refresh_gradient(bool rough = false) {
     parallel_blocks(blocks_.count(), control_, [&](Index block, int worker) {
       const Index first = blocks_.first(block), b = blocks_.length(block);
-      model_.gradient(S_, first, gradient_.view().columns(first, b), scratch_[static_cast<std::size_t>(worker)]);
+      model_.gradient(S_, first, gradient_.view().columns(first, b), scratch_[static_cast<std::size_t>(worker)], rough);
     });
-    updated_ = false;
+    updated_ = rough;
   }
 
   double violation() {
@@ -346,7 +346,7 @@ class Coupled {
   CoupledSystem<T, U> system_;
   double damping_ = 0;       // of the Newton systems
   int iterations_ = 0;       // of the last conjugate gradients
-  bool updated_ = false;     // the gradient has gone along with S since it was computed from the data
+  bool updated_ = false;     // the gradient is rough, or has gone along with S since it was computed from the data
   bool refused_ = false;     // the last proximal steps did not lower the objective
   Matrix<T> best_;           // the codes of the smallest certificate so far
   Matrix<double> gradient_;  // r x n

@@ -128,6 +128,11 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
     bounds_[at(j)] = model.curvature_bound(j) + share * alpha_ * row_sums[at(j)];
     omega_[at(j)] = one ? model.weight(j) : model.fit_weight(j);
   }
+  if (model.shared()) return;
+  near_gram_ = fit_gram_;
+  const double top = *std::max_element(omega_.begin(), omega_.end());
+  for (Index i = 0; i < consistency_.size() && top > 0; ++i)
+    near_gram_.data()[i] += static_cast<U>(static_cast<double>(consistency_.data()[i]) / top);
 }
 
 template <class T, class U>
@@ -180,7 +185,7 @@ void CoupledSystem<T, U>::grow(const Matrix<T>& S, const Matrix<double>& gradien
   const auto m = static_cast<double>(model_.features());
   const bool dear =
       std::is_same_v<U, float> && beta_ > 0 && !made && squares * (m + 600) > 50 * m * static_cast<double>(r_ * n_);
-  if (!dear && static_cast<double>(8 + sizeof(U)) * squares <= memory_) return;
+  if (!dear && static_cast<double>(8 + 2 * sizeof(U)) * squares <= memory_) return;
   gram_blocks_ = false;
   spread_ = {};
   for (auto& s : sets_) s = Set();
@@ -225,6 +230,10 @@ void CoupledSystem<T, U>::choose(const Matrix<T>& S, bool support_only) {
       s.position.clear();
       for (std::size_t a = 0; a < s.atoms.size(); ++a)
         if (support_ == nullptr || S(s.atoms[a], j) != T(0)) s.position.push_back(static_cast<std::int32_t>(a));
+      const auto p = s.position.size();
+      s.part.resize(p < s.atoms.size() ? p * p : 0);
+      for (std::size_t b = 0; b < p && !s.part.empty(); ++b)
+        for (std::size_t a = 0; a < p; ++a) s.part[b * p + a] = s.gram[at(s.position[b] * s.made + s.position[a])];
     }
   });
   for (Index j = 0; j < n_; ++j) start_[at(j + 1)] = begin(j) + static_cast<Index>(set(j).position.size());
@@ -285,9 +294,8 @@ void CoupledSystem<T, U>::factorise(double damping) {
       }
       s.factor.resize(at(p * p));
       if (gram_blocks_) {
-        for (Index b = 0; b < p; ++b)
-          for (Index a = 0; a < p; ++a)
-            s.factor[at(b * p + a)] = static_cast<double>(s.gram[at(s.position[at(b)] * s.made + s.position[at(a)])]);
+        const Vector<U>& gram = s.over_support();
+        std::copy_n(gram.begin(), s.factor.size(), s.factor.begin());
       } else {
         model_.extend_gram(j, atoms, 0, p, {s.factor.data(), p, p}, scratch);
       }
@@ -384,18 +392,6 @@ MatrixView<const U> CoupledSystem<T, U>::as_matrix(const Vector<U>& x) const {
   return gram_blocks_ ? spread_.view() : MatrixView<const U>(x.data(), r_, n_);
 }
 
-/// A_j x_j over the working set, spread
-template <class T, class U>
-void CoupledSystem<T, U>::apply_gram(Index j, int worker, const U* x, U* y) {
-  const Set& s = set(j);
-  U* in = in_[static_cast<std::size_t>(worker)].data();
-  U* out = in + r_;
-  for (Index a = 0; a < s.made; ++a) in[a] = x[s.atoms[at(a)]];
-  multiply_one<U>({s.gram.data(), s.made, s.made}, in, out);
-  std::fill_n(y, r_, U(0));
-  for (Index a = 0; a < s.made; ++a) y[s.atoms[at(a)]] = out[a];
-}
-
 /// y = B' (w v B x), for the samples of a block
 template <class T, class U>
 void CoupledSystem<T, U>::apply_dictionary(Index first, int worker, MatrixView<const U> x, MatrixView<U> y) {
@@ -403,6 +399,20 @@ void CoupledSystem<T, U>::apply_dictionary(Index first, int worker, MatrixView<c
   gemm<U>(Op::plain, Op::plain, 1, dictionary_, x, 0, image);
   for (Index j = 0; j < y.cols; ++j) weigh(model_.problem().weights, first + j, image.columns(j, 1));
   gemm<U>(Op::transposed, Op::plain, 1, dictionary_, image, 0, y);
+}
+
+/// The same with Gram blocks; what comes from the neighbours passes through `wide`, r numbers a sample.
+template <class T, class U>
+void CoupledSystem<T, U>::apply_grams(Index first, const Vector<U>& x, Vector<U>& y, MatrixView<U> wide) const {
+  for (Index j = first; j < first + wide.cols; ++j) {
+    const Index p = count(j);
+    U* to = y.data() + begin(j);
+    multiply_one<U>({sets_[at(j)].over_support().data(), p, p}, x.data() + begin(j), to);
+    U* pull = wide.col(j - first);
+    std::fill_n(pull, r_, U(0));
+    add_neighbours(L_, j, alpha_, spread_.view(), pull);
+    for (Index a = 0; a < p; ++a) to[a] += pull[atom(j, a)];
+  }
 }
 
 template <class T, class U>
@@ -413,19 +423,19 @@ void CoupledSystem<T, U>::apply(Index block, int worker, Form form, const Vector
   const MatrixView<const U> all = as_matrix(x), in = all.columns(first, b);
   const bool together = model_.shared() || form == Form::near;
   if (together) {
-    gemm<U>(Op::plain, Op::plain, 1, fit_gram_, in, 0, out);
+    gemm<U>(Op::plain, Op::plain, 1, model_.shared() ? fit_gram_ : near_gram_, in, 0, out);
     for (Index j = 0; j < b; ++j)
       if (const auto omega = static_cast<U>(omega_[at(first + j)]); omega != U(1)) scale(r_, omega, out.col(j));
   } else if (gram_blocks_) {
-    for (Index j = 0; j < b; ++j) apply_gram(first + j, worker, in.col(j), out.col(j));
+    apply_grams(first, x, y, out);
+    return;
   } else {
     apply_dictionary(first, worker, in, out);
   }
-  if (!consistency_.empty() && (together || !gram_blocks_)) gemm<U>(Op::plain, Op::plain, 1, consistency_, in, 1, out);
+  if (!consistency_.empty() && (model_.shared() || !together))
+    gemm<U>(Op::plain, Op::plain, 1, consistency_, in, 1, out);
   for (Index j = 0; j < b; ++j) add_neighbours(L_, first + j, alpha_, all, out.col(j));
   keep_support(first, b, out.data);
-  for (Index j = 0; j < b && gram_blocks_; ++j)
-    for (Index a = 0; a < count(first + j); ++a) y[at(begin(first + j) + a)] = out(atom(first + j, a), j);
 }
 
 template <class T, class U>

@@ -69,7 +69,9 @@ class CoupledSystem {
     Vector<U> gram;                      // |W| x |W|
     Index made = 0;                      // size of `gram`
     std::vector<std::int32_t> position;  // of P_j within W_j, or among all atoms
+    Vector<U> part;                      // |P| x |P| of `gram` where that is less than all of it
     Vector<double> factor;
+    const Vector<U>& over_support() const { return part.empty() ? gram : part; }
   };
   enum class Preconditioner : std::uint8_t { diagonal, blocks, together };
   Set& set(Index j) { return sets_[static_cast<std::size_t>(j)]; }
@@ -82,7 +84,7 @@ class CoupledSystem {
   void factorise_diagonal(Index j, const std::int32_t* atoms, double shift, typename CodesModel<T>::Scratch& scratch);
   void decompose();
   void precondition_together(Index block, int worker, U* y);
-  void apply_gram(Index j, int worker, const U* x, U* y);
+  void apply_grams(Index first, const Vector<U>& x, Vector<U>& y, MatrixView<U> wide) const;
   void apply_dictionary(Index first, int worker, MatrixView<const U> x, MatrixView<U> y);
 
   const CodesModel<T>& model_;
@@ -111,6 +113,7 @@ class CoupledSystem {
   std::vector<Matrix<U>> image_;      // m x b, where products go through the dictionary
   Matrix<U> dictionary_;              // B, likewise
   Matrix<U> fit_gram_, consistency_;  // A0 and C, or A0 alone where one matrix serves all
+  Matrix<U> near_gram_;               // with entry weights: A0 + C over the mean of the samples' mean weights
   Matrix<U> basis_;                   // of the mean form: eigenvectors that matter ..
   std::vector<double> spectrum_;      // .. and their eigenvalues
   double rest_ = 0;                   // about those of the others
