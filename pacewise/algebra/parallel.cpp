@@ -17,11 +17,15 @@ int thread_count(const Control& control) { return control.threads > 0 ? control.
 
 void parallel_blocks(Index blocks, const Control& control, const std::function<void(Index, int)>& body) {
   const SerialBlas serial;
+  const int threads = static_cast<int>(std::clamp<Index>(blocks, 1, thread_count(control)));
+  if (threads == 1) {  // a team of one inside another is no small thing to OpenMP
+    for (Index block = 0; block < blocks && !control.stop(); ++block) body(block, 0);
+    return;
+  }
   std::exception_ptr failure;
   std::mutex failure_lock;
   std::atomic<bool> failed{false};
-  const int threads = static_cast<int>(std::clamp<Index>(blocks, 1, thread_count(control)));
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (Index block = 0; block < blocks; ++block) {
     if (failed.load(std::memory_order_relaxed) || control.stop()) continue;
     try {

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 #include <string>
 
 #include "pacewise/algebra/dense.hpp"
 #include "pacewise/algebra/index.hpp"
 #include "pacewise/algebra/random.hpp"
+#include "pacewise/algebra/sums.hpp"
 #include "pacewise/graph/graph.hpp"
 
 namespace pacewise {
@@ -58,8 +58,6 @@ std::vector<double> ones_where_positive(const std::vector<double>& x) {
   return out;
 }
 
-double dot(const double* a, const double* b, Index n) { return std::inner_product(a, a + n, b, 0.0); }
-
 /// Smallest Ritz value of a Lanczos run with full reorthogonalisation: never below the smallest eigenvalue, so a
 /// negative one proves that the matrix is not positive semidefinite.
 double smallest_ritz_value(const Sparse& a, double size) {
@@ -68,21 +66,27 @@ double smallest_ritz_value(const Sparse& a, double size) {
   std::vector<double> alpha, beta, w(to_size(n));
   Random random(1);
   for (double& x : w) x = random.normal();
-  for (double length = std::sqrt(dot(w.data(), w.data(), n));;) {
+  const auto norm = [n](const std::vector<double>& x) { return std::sqrt(inner_product(x.data(), x.data(), n)); };
+  for (double length = norm(w);;) {
     double* q = basis.col(static_cast<Index>(alpha.size()));
     for (Index i = 0; i < n; ++i) q[i] = w[to_size(i)] / length;
     std::fill(w.begin(), w.end(), 0.0);  // w = A q
     for (Index j = 0; j < n; ++j)
       for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
         w[to_size(a.index[to_size(p)])] += a.value[to_size(p)] * q[j];
-    alpha.push_back(dot(w.data(), q, n));
+    alpha.push_back(inner_product(w.data(), q, n));
     const auto built = static_cast<Index>(alpha.size());
-    for (int twice = 0; twice < 2; ++twice)
+    double before = 0;  // what falls to less than a tenth has lost a digit of its orthogonality: once more
+    length = norm(w);
+    do {
+      before = length;
       for (Index k = 0; k < built; ++k) {
-        const double along = dot(basis.col(k), w.data(), n);
-        for (Index i = 0; i < n; ++i) w[to_size(i)] -= along * basis(i, k);
+        const double* q_k = basis.col(k);
+        const double along = inner_product(q_k, w.data(), n);
+        for (Index i = 0; i < n; ++i) w[to_size(i)] -= along * q_k[i];
       }
-    length = std::sqrt(dot(w.data(), w.data(), n));
+      length = norm(w);
+    } while (length < 0.1 * before && length > 1e-13 * size);
     if (built == steps || length <= 1e-13 * size) break;
     beta.push_back(length);
   }

@@ -162,10 +162,11 @@ Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Ve
 
 template <class T>
 Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
-  const Encoded<T> e = encode_data(model, problem, options, control);
+  Encoded<T> e = encode_data(model, problem, options, control);
   const Index m = e.data.values.rows(), n = e.data.values.cols();
-  const Vector<T> losses =
-      unit_losses<T>(e.data.values, e.data.weights, model.dictionary, e.encoding.codes, Level::element, control);
+  Vector<T>& losses = e.encoding.losses;
+  if (model.level != Level::element)
+    unit_losses<T>(e.data.values, e.data.weights, model.dictionary, e.encoding.codes, Level::element, control, losses);
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   const double scale = model.entry_lambda > 0 ? model.entry_lambda : 1;
   Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), Matrix<T>(m, n, nan)};

@@ -27,26 +27,41 @@ constexpr double kBlockTol = 1e-4;
 /// Passes in float as long as they lower the objective by more than this: products at twice the speed.
 constexpr double kFloatTol = 1e-5;
 
+/// Calls body(j) for every sample, on all threads; nothing stops it.
+template <class Body>
+void over_samples(Index samples, const Control& control, const Body& body) {
+  parallel_blocks(block_count(samples), {control.threads, nullptr, {}, nullptr}, [&](Index block, int) {
+    for (Index j = block * kBlock; j < block * kBlock + block_length(samples, block); ++j) body(j);
+  });
+}
+
 template <class T>
 MatrixView<const T> every(MatrixView<const T> X, Index first, Index blocks) {
   return {X.col(first), X.rows, (X.cols - first + blocks - 1) / blocks, X.stride * blocks};
 }
 
-/// C += X S', over the numbers that are not zero where those are few
-template <class T>
+/// C += X S', over the numbers that are not zero where those are few; and beside(), which must not touch C
+template <class T, class Beside>
 void add_products(MatrixView<const T> X, MatrixView<const std::type_identity_t<T>> S, MatrixView<T> C,
-                  const Control& control) {
+                  const Control& control, const Beside& beside) {
   constexpr Index kRows = 256;
+  Index nonzero = 0;
+  for (Index j = 0; j < S.cols; ++j)
+    for (Index k = 0; k < S.rows; ++k) nonzero += S(k, j) != T(0) ? 1 : 0;
+  const bool dense = 10 * nonzero > S.rows * S.cols;
   std::vector<std::int32_t> atom;
   std::vector<std::size_t> begin(1, 0);
-  for (Index j = 0; j < S.cols; ++j) {
+  for (Index j = 0; j < S.cols && !dense; ++j) {
     for (Index k = 0; k < S.rows; ++k)
       if (S(k, j) != T(0)) atom.push_back(static_cast<std::int32_t>(k));
     begin.push_back(atom.size());
   }
-  const bool dense = 10 * static_cast<Index>(atom.size()) > S.rows * S.cols;
-  parallel_blocks(block_count(X.rows, kRows), control, [&](Index block, int) {
-    const Index from = block * kRows, rows = block_length(X.rows, block, kRows);
+  parallel_blocks(1 + block_count(X.rows, kRows), {control.threads, nullptr, {}, nullptr}, [&](Index task, int) {
+    if (task == 0) {
+      beside();
+      return;
+    }
+    const Index block = task - 1, from = block * kRows, rows = block_length(X.rows, block, kRows);
     if (dense) {
       gemm<T>(Op::plain, Op::transposed, 1, X.block(from, 0, rows, X.cols), S, 1, C.block(from, 0, rows, C.cols));
       return;
@@ -77,7 +92,10 @@ class Learner {
         users_(static_cast<std::size_t>(B_.cols()), 0) {
     into_ball(B_);
     for (Index b = 0; b < blocks_; ++b) S_.emplace_back(B_.cols(), every(X_, b, blocks_).cols);
-    for (Index j = 0; j < X_.cols; ++j) energy_ += inner_product(X_.col(j), X_.col(j), X_.rows);
+    std::vector<double> energy(static_cast<std::size_t>(X_.cols));
+    over_samples(X_.cols, control,
+                 [&](Index j) { energy[static_cast<std::size_t>(j)] = inner_product(X_.col(j), X_.col(j), X_.rows); });
+    for (const double e : energy) energy_ += e;
   }
 
   /// Passes until one lowers the objective by less than tol, relatively: true; or until they run out, or control. In
@@ -107,11 +125,7 @@ class Learner {
   }
   /// All codes anew, and the sums made from them alone
   void set_codes(MatrixView<const T> S) {
-    C_.fill(T(0));
-    gram<T>(Op::plain, 1, S, 0, A_.view());
-    std::fill(users_.begin(), users_.end(), 0);
-    count_users(S, 1);
-    add_products<T>(X_, S, C_.view(), {control_.threads, nullptr, {}, nullptr});
+    sum_up(S);
     for (Index b = 0; b < blocks_; ++b)
       for (Index j = 0; j < S_[static_cast<std::size_t>(b)].cols(); ++j)
         std::copy_n(S.col(b + j * blocks_), S.rows, S_[static_cast<std::size_t>(b)].col(j));
@@ -127,10 +141,10 @@ class Learner {
     out.certificate.codes = solve_codes<T>(problem, out.codes, step, control_).certificate;
     const Control to_the_end{control_.threads, nullptr, {}, nullptr};
     if (control_.stop()) out.certificate.codes = codes_certificate(problem, out.codes, to_the_end);
-    set_codes(out.codes);
+    sum_up(out.codes);
     out.objective = code_terms<T>(out.codes, beta_, {}, 0, to_the_end);
     out.objective.fit = fit_of(out.codes, to_the_end);
-    out.certificate.dictionary = dictionary_certificate(A_, C_, B_);
+    out.certificate.dictionary = dictionary_certificate(A_, C_, B_, to_the_end);
     out.dictionary = B_;
     return out;
   }
@@ -141,19 +155,30 @@ class Learner {
     for (Index b = 0; b < blocks_ && !control_.stop(); ++b) {
       const MatrixView<const T> X = every(X_, b, blocks_);
       Matrix<T>& S = S_[static_cast<std::size_t>(b)];
-      Matrix<T> change = S;
+      const Matrix<T> before = S;
       StepOptions step;
       step.tol = kBlockTol;
-      gram<T>(Op::plain, -1, S, 1, A_.view());
-      count_users(S, -1);
       solve_codes<T>({X, unweighted_, B_, beta_, {}}, S, step, control_);
-      gram<T>(Op::plain, 1, S, 1, A_.view());
-      count_users(S, 1);
-      for (Index i = 0; i < change.size(); ++i) change.data()[i] = S.data()[i] - change.data()[i];
-      add_products<T>(X, change, C_.view(), {control_.threads, nullptr, {}, nullptr});
+      Matrix<T> change = S;
+      for (Index i = 0; i < change.size(); ++i) change.data()[i] -= before.data()[i];
+      add_products<T>(X, change, C_.view(), control_, [&] {
+        gram<T>(Op::plain, -1, before, 1, A_.view());
+        gram<T>(Op::plain, 1, S, 1, A_.view());
+        count_users(before, -1);
+        count_users(S, 1);
+      });
       forget_unused();
       sweep_atoms(A_, C_, B_, control_);
     }
+  }
+
+  void sum_up(MatrixView<const T> S) {
+    C_.fill(T(0));
+    add_products<T>(X_, S, C_.view(), control_, [&] {
+      gram<T>(Op::plain, 1, S, 0, A_.view());
+      std::fill(users_.begin(), users_.end(), 0);
+      count_users(S, 1);
+    });
   }
 
   void count_users(MatrixView<const T> S, int by) {
@@ -225,17 +250,36 @@ class Learner {
   double rounding_ = 0;       // of the last objective
 };
 
+/// Returns max |x_ij|
 template <class T>
-void check_data(MatrixView<const T> X, const Matrix<T>& B) {
+double check_data(MatrixView<const T> X, const Matrix<T>& B, const Control& control) {
   if (X.empty()) throw Error("data: must have at least one sample and one feature");
   if (B.rows() != X.rows || B.cols() < 1)
     throw Error("dictionary has " + std::to_string(B.cols()) + " atoms of " + std::to_string(B.rows()) +
                 " features: must have at least one, of as many features as the data = " + std::to_string(X.rows));
-  for (Index j = 0; j < X.cols; ++j)
-    if (!all_finite(X.col(j), X.rows))
+  std::vector<double> largest(static_cast<std::size_t>(X.cols));
+  over_samples(X.cols, control, [&](Index j) {
+    largest[static_cast<std::size_t>(j)] =
+        all_finite(X.col(j), X.rows) ? largest_size(X.col(j), X.rows) : std::numeric_limits<double>::infinity();
+  });
+  double top = 0;
+  for (std::size_t j = 0; j < largest.size(); ++j) {
+    if (std::isinf(largest[j]))
       throw Error("sample " + std::to_string(j) +
                   " has a value that is missing or infinite: learn takes whole data; fit takes holes and weights");
+    top = std::max(top, largest[j]);
+  }
   if (!all_finite(B.data(), B.size())) throw Error("dictionary has a value that is not finite");
+  return top;
+}
+
+template <class T>
+Matrix<float> in_float(MatrixView<const T> X, const Control& control) {
+  Matrix<float> out(X.rows, X.cols);
+  over_samples(X.cols, control, [&](Index j) {
+    for (Index i = 0; i < X.rows; ++i) out(i, j) = static_cast<float>(X(i, j));
+  });
+  return out;
 }
 
 }  // namespace
@@ -270,9 +314,7 @@ Learned<T> learn_scaled(MatrixView<const T> X, Matrix<T> dictionary, LearnOption
 template <class T>
 Learned<T> learn(MatrixView<const T> X, Matrix<T> dictionary, const LearnOptions& options, const Control& control) {
   validate(options);
-  check_data(X, dictionary);
-  double top = 0;
-  for (Index j = 0; j < X.cols; ++j) top = std::max(top, largest_size(X.col(j), X.rows));
+  const double top = check_data(X, dictionary, control);
   if (const int power = top > 0 ? std::ilogb(top) : 0; std::abs(power) > 20)
     return learn_scaled(X, std::move(dictionary), options, power, control);
   const SerialBlas serial;
@@ -280,7 +322,7 @@ Learned<T> learn(MatrixView<const T> X, Matrix<T> dictionary, const LearnOptions
   std::vector<double> history;
   Matrix<T> codes(dictionary.cols(), X.cols);
   if (std::is_same_v<T, double>) {
-    const Matrix<float> rough_data = cast<float, T>(X);
+    const Matrix<float> rough_data = in_float(X, control);
     Learner<float> rough(rough_data, cast<float, T>(dictionary), options.beta, control);
     rough.run(options.max_iter, std::max(options.tol, kFloatTol), history);
     dictionary = cast<T, float>(rough.dictionary());

@@ -117,10 +117,7 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   const auto& weights = problem_.weights;
   const auto& coupling = problem_.coupling;
   if (!shared()) mask_ = Mask(weights, m, n, control);
-  auto forms = std::make_shared<Forms>();
-  build_forms(*forms, mask_.any_few());
-  forms_ = std::move(forms);
-  for (Index j = 0; j < n && coupling.manifold(); ++j) spectrum_->mean_weight += fit_weight(j) / static_cast<double>(n);
+  const auto forms = std::make_shared<Forms>();
   // q_j = B'(w_j v_j x_j) + gamma Q'h_j, and the certificates' scale from its first part
   q_.resize(r, n);
   const bool unweighted = weights.sample.empty() && weights.feature.empty() && weights.entry.empty();
@@ -130,8 +127,13 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   Vector<double> top(static_cast<std::size_t>(block_count(n, size)), 0.0);
   std::vector<Matrix<T>> weighted(unweighted ? 0 : static_cast<std::size_t>(thread_count(control)));
   for (auto& w : weighted) w.resize(m, std::min(n, size));
-  parallel_blocks(block_count(n, size), control, [&](Index block, int worker) {
-    const Index first = block * size, b = block_length(n, block, size);
+  const Index blocks = block_count(n, size);
+  parallel_blocks(1 + blocks, control, [&](Index task, int worker) {
+    if (task == 0) {  // while others multiply
+      build_forms(*forms, mask_.any_few());
+      return;
+    }
+    const Index block = task - 1, first = block * size, b = block_length(n, block, size);
     const auto q = q_.view().columns(first, b);
     if (unweighted) {
       gemm<T>(Op::transposed, Op::plain, 1, problem_.B, problem_.X.columns(first, b), 0, q);
@@ -157,6 +159,9 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
         for (Index k = 0; k < r; ++k) q(k, j) += h * (*coupling.consistency)(e, k);
       }
   });
+  if (forms->gram.empty()) build_forms(*forms, mask_.any_few());  // stopped before it began
+  forms_ = forms;
+  for (Index j = 0; j < n && coupling.manifold(); ++j) spectrum_->mean_weight += fit_weight(j) / static_cast<double>(n);
   scale_ = 0;
   for (const double t : top) scale_ = std::max(scale_, t);
   if (!(scale_ > 0)) scale_ = 1;

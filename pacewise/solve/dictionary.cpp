@@ -292,23 +292,27 @@ double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<
 }
 
 template <class T>
-double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matrix<T>& B) {
-  const SerialBlas serial;
+double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matrix<T>& B, const Control& control) {
+  constexpr Index rows = 256;
+  const Index m = B.rows(), r = B.cols();
   Matrix<T> G = C;  // 2 (B A - C)
-  gemm<T>(Op::plain, Op::plain, 2, B, A, -2, G.view());
+  parallel_blocks(block_count(m, rows), control, [&](Index block, int) {
+    const Index first = block * rows, count = block_length(m, block, rows);
+    gemm<T>(Op::plain, Op::plain, 2, B.view().block(first, 0, count, r), A, -2, G.view().block(first, 0, count, r));
+  });
   std::vector<double> a(static_cast<std::size_t>(A.cols()));
   for (Index k = 0; k < A.cols(); ++k) a[static_cast<std::size_t>(k)] = static_cast<double>(A(k, k));
   Evaluation at;
   at.gradient = cast<double, T>(G);
-  judge<T>(B, a, at, {1, nullptr, {}, nullptr});
+  judge<T>(B, a, at, control);
   return at.certificate;
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                             \
-  template StepReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&,      \
-                                          const Control&);                                                  \
-  template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&); \
-  template double dictionary_certificate<T>(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&);          \
+#define PACEWISE_INSTANTIATE(T)                                                                                    \
+  template StepReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&,             \
+                                          const Control&);                                                         \
+  template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);        \
+  template double dictionary_certificate<T>(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Control&); \
   template void into_ball(Matrix<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

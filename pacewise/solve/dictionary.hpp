@@ -27,6 +27,6 @@ template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control);
 /// The same for data without weights, from A = S S' and C = X S'
 template <class T>
-double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matrix<T>& B);
+double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matrix<T>& B, const Control& control);
 
 }  // namespace pacewise
