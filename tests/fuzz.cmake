@@ -1,9 +1,10 @@
-# One program for all fuzz targets (fuzz/readers_fuzz.cpp): the readers and the two files of the core they need, compiled
-# several at a time, so that it is built in half a minute.
+# One program for all fuzz targets (fuzz/readers_fuzz.cpp): the readers and the three files of the core they need,
+# compiled several at a time, so that it is built in half a minute.
 list(FILTER pacewise_file_sources EXCLUDE REGEX "/(write|atomic_file)\\.cpp$")
 file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fuzz/*.cpp")
-add_executable(readers_fuzz ${fuzz_sources} ${pacewise_file_sources} "${PROJECT_SOURCE_DIR}/pacewise/algebra/parallel.cpp"
-                            "${PROJECT_SOURCE_DIR}/pacewise/algebra/sparse.cpp")
+set(fuzz_core "${PROJECT_SOURCE_DIR}/pacewise/algebra")
+add_executable(readers_fuzz ${fuzz_sources} ${pacewise_file_sources} "${fuzz_core}/large.cpp" "${fuzz_core}/parallel.cpp"
+                            "${fuzz_core}/sparse.cpp")
 pacewise_compile_options(readers_fuzz)
 set_target_properties(readers_fuzz PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
 target_include_directories(readers_fuzz PRIVATE "${PROJECT_SOURCE_DIR}" "${pacewise_generated}")

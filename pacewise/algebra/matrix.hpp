@@ -13,6 +13,12 @@ namespace pacewise {
 
 using Index = std::int64_t;
 
+/// Memory for one large array, from the system and back to it. What malloc is given back it may keep, and a fit that
+/// makes and drops matrices of ten megabytes then holds a hundred for nothing.
+inline constexpr std::size_t kLarge = std::size_t{1} << 23;
+void* allocate_large(std::size_t bytes);  // std::bad_alloc where there is no room
+void free_large(void* memory, std::size_t bytes) noexcept;
+
 /// 64-byte aligned storage: the same alignment on every run is part of "same seed, same bits".
 template <class T>
 struct AlignedAllocator {
@@ -23,9 +29,15 @@ struct AlignedAllocator {
   AlignedAllocator(const AlignedAllocator<U>&) noexcept {}
   T* allocate(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-    return static_cast<T*>(::operator new(n * sizeof(T), alignment));
+    const std::size_t bytes = n * sizeof(T);
+    return static_cast<T*>(bytes < kLarge ? ::operator new(bytes, alignment) : allocate_large(bytes));
   }
-  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, alignment); }
+  void deallocate(T* p, std::size_t n) noexcept {
+    if (n * sizeof(T) < kLarge)
+      ::operator delete(p, alignment);
+    else
+      free_large(p, n * sizeof(T));
+  }
   bool operator==(const AlignedAllocator&) const noexcept { return true; }
 };
 
