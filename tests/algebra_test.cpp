@@ -262,6 +262,23 @@ TEST(MatrixSizes, AreChecked) {
   EXPECT_EQ(checked_size(3, 5), 15U);
 }
 
+TEST(MatrixStorage, LargeOnesAreAlignedZeroAndKeepTheirNumbers) {
+  const auto most = static_cast<Index>(kLarge / sizeof(double));
+  for (const Index size : {most - 1, most, most + 1}) {
+    Matrix<double> a(size, 1);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0U) << size;
+    EXPECT_EQ(largest_size(a.data(), size), 0) << size;
+    a(0, 0) = 1;
+    a(size - 1, 0) = 2;
+    a.resize(2 * size, 1);  // across the limit, or from one large array to another
+    EXPECT_EQ(a(0, 0), 1) << size;
+    EXPECT_EQ(a(size - 1, 0), 2) << size;
+    EXPECT_EQ(largest_size(a.data() + size, size), 0) << size;
+    const Matrix<double> b = a;
+    EXPECT_EQ(a, b) << size;
+  }
+}
+
 TEST(MatrixStorage, IsColumnMajorAlignedAndViewable) {
   Matrix<float> a(3, 2);
   for (Index l = 0; l < 6; ++l) a.data()[l] = static_cast<float>(l);

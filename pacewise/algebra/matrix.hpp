@@ -13,8 +13,8 @@ namespace pacewise {
 
 using Index = std::int64_t;
 
-/// Memory for one large array, from the system and back to it. What malloc is given back it may keep, and a fit that
-/// makes and drops matrices of ten megabytes then holds a hundred for nothing.
+/// Memory for one large array, from the system and back to it: what malloc is given back it may keep, and a fit that
+/// makes and drops matrices would hold as much again for nothing.
 inline constexpr std::size_t kLarge = std::size_t{1} << 23;
 void* allocate_large(std::size_t bytes);  // std::bad_alloc where there is no room
 void free_large(void* memory, std::size_t bytes) noexcept;

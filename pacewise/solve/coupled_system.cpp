@@ -113,7 +113,7 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
   const Index block = blocks_.size();
   for (int t = 0; t < thread_count(control); ++t) {
     scratch_.emplace_back(model, block);
-    in_.emplace_back(r_, std::max<Index>(block, 2));
+    in_.emplace_back(r_, block);
     out_.emplace_back(r_, block);
     wide_.emplace_back(at(r_));
     if (!model.shared()) square_.emplace_back(r_, r_);

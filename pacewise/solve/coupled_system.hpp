@@ -113,7 +113,7 @@ class CoupledSystem {
   std::vector<Matrix<U>> image_;      // m x b, where products go through the dictionary
   Matrix<U> dictionary_;              // B, likewise
   Matrix<U> fit_gram_, consistency_;  // A0 and C, or A0 alone where one matrix serves all
-  Matrix<U> near_gram_;               // with entry weights: A0 + C over the mean of the samples' mean weights
+  Matrix<U> near_gram_;               // with entry weights: A0 + C over the samples' largest mean weight
   Matrix<U> basis_;                   // of the mean form: eigenvectors that matter ..
   std::vector<double> spectrum_;      // .. and their eigenvalues
   double rest_ = 0;                   // about those of the others
