@@ -58,7 +58,7 @@ struct Budget {
   double step_tol;
   int iterations() const { return plain + warm + pace + polish; }
 };
-inline constexpr Budget kBudget{2, 3, 6, 4, 1e-4};
+inline constexpr Budget kBudget{2, 1, 6, 1, 1e-4};
 
 /// The weights of the terms, 0 where the method has no such term, and the neighbours of each sample in the graph, for
 /// which the paper has 3.

@@ -69,8 +69,8 @@ class Reproduce(Case):
         betas = sum(len({*SETTINGS[d, "half:40", "SC"][:1], *SETTINGS[d, "clean", "SC"][:1]}) for d in alike)
         self.assertEqual(len(cells), 3 * (2 + 3 + 3) + 2 * betas - sum(alike.values()))
         self.assertEqual({c["data"].split("-")[0] for c in cells}, {"24x25", "24x16", "42x25"})
-        self.assertEqual({c["budget"] for c in cells if c["method"] != "OS"}, {"15"})
-        self.assertEqual({c["iterations"] for c in cells if c["method"] == "CSC"}, {"15"})
+        self.assertEqual({c["budget"] for c in cells if c["method"] != "OS"}, {"10"})
+        self.assertEqual({c["iterations"] for c in cells if c["method"] == "CSC"}, {"10"})
         table = self.table()
         # 2 rho, 2 protocols, 4 metrics; OS and SC without a graph, CSC with three
         self.assertEqual(len(table), 3 * 2 * 2 * 4 * (1 + 1 + 3))
@@ -95,9 +95,9 @@ class Reproduce(Case):
         self.assertEqual([c["method"] for c in figures["noise_and_weight"]], ["SPSC-E", "SPSC-S", "SPSC-F"])
         for course in figures["noise_and_weight"]:
             steps = course["steps"]
-            self.assertEqual([s["iteration"] for s in steps], list(range(1, 16)))
+            self.assertEqual([s["iteration"] for s in steps], list(range(1, 11)))
             paced = [s for s in steps if s["correlation"] is not None]
-            self.assertEqual([s["iteration"] for s in paced], list(range(6, 12)))
+            self.assertEqual([s["iteration"] for s in paced], list(range(4, 10)))
             self.assertLess(paced[0]["mean_weight"], 0.7)
             self.assertEqual(steps[-1]["mean_weight"], 1)
         page = (self.folder / "out/report.html").read_text()

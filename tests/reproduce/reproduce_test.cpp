@@ -89,8 +89,8 @@ TEST(Study, EveryMethodRunsTheSameNumberOfIterations) {
     const Options o = fit_options(method, Source::half, setting, 1, 1440);
     EXPECT_EQ(o.atoms, 128);
     EXPECT_NO_THROW(validate(o));
-    EXPECT_EQ(o.schedule.max_iter, 15);
-    EXPECT_EQ(o.schedule.plain_iter + o.schedule.warm_iter + o.schedule.pace_iter + o.schedule.polish, 15);
+    EXPECT_EQ(o.schedule.max_iter, 10);
+    EXPECT_EQ(o.schedule.plain_iter + o.schedule.warm_iter + o.schedule.pace_iter + o.schedule.polish, 10);
     EXPECT_EQ(o.schedule.tol, 0);
   }
 }
