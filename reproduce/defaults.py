@@ -3,7 +3,7 @@
 
     python reproduce/defaults.py search --data DIR   one factor at a time, on COIL20, CMU-PIE, MNIST,
                                                      iris and made-up clusters
-    python reproduce/defaults.py around --data DIR   a few of the best once more, two seeds
+    python reproduce/defaults.py around --data DIR   a few of the best once more, three seeds
     python reproduce/defaults.py graphs --data DIR   weighted edges, and neighbours from the codes blended in
     python reproduce/defaults.py check  --data DIR   the defaults as installed, on Fashion-MNIST, digits, wine and
                                                      breast cancer, against k-means, scikit-learn and tuned LSC-H
@@ -56,13 +56,16 @@ PACES = [
     dict(level="feature"),
     dict(level="element", pace="geometric"),
 ]
-# Several factors at once, after the graph space had changed: alpha, gamma, n_neighbors, eta.
+# Several factors at once, after the graph space had changed: alpha, gamma, n_neighbors, eta, beta_ratio if it is not the base's.
 AROUND = [
     (16, 1, 3, 10), (16, 1, 4, 10), (16, 1, 5, 10), (8, 1, 4, 10), (8, 1, 5, 10), (8, 0.3, 5, 10), (4, 0.3, 5, 10), (4, 0.3, 5, 5), (4, 0.3, 7, 10),
     (4, 0.5, 5, 10), (4, 0.1, 5, 10), (2, 0.3, 5, 10), (1, 0.3, 5, 10), (1, 0.1, 5, 10),
+    (16, 1, 8, 10), (16, 0.3, 5, 10), (16, 1, 5, 10, 0.04), (16, 1, 8, 10, 0.04),
 ]  # fmt: skip
-# Other graphs at the defaults. blend: a second fit, with neighbours by coordinates and, times this, unit codes of a first.
-GRAPHS = [dict(edge_weight="heat"), dict(edge_weight="cosine"), dict(blend=0.5), dict(blend=1), dict(blend=2)]
+# Other graphs at the defaults. blend: a second fit, with neighbours by coordinates and, times this, unit codes of a first;
+# points: coordinates of graph_spaces.py.
+GRAPHS = [dict(graph_space="half:40"), dict(edge_weight="heat"), dict(edge_weight="cosine"), dict(blend=0.5), dict(blend=1), dict(blend=2)]
+GRAPHS += [dict(points=how) for how in ("gated", "faded", "both", "scales")]
 
 
 # ---- problems
@@ -73,32 +76,30 @@ def smaller(X, side):
     return X.reshape(-1, side // 2, 2, side // 2, 2).mean((2, 4)).reshape(len(X), -1)
 
 
-def first_of_each(X, y, count):
-    keep = np.concatenate([np.flatnonzero(y == label)[:count] for label in np.unique(y)])
+def some(X, y, count, random, classes=None):
+    """So many samples of each class (of so many classes), drawn: every seed has data of its own."""
+    labels = np.unique(y) if classes is None else random.choice(np.unique(y), classes, replace=False)
+    keep = np.concatenate([random.choice(np.flatnonzero(y == label), count, replace=False) for label in labels])
     return X[keep], y[keep]
 
 
-def load(name):
+def load(name, seed):
     """Samples as rows, labels, side of the images (0: none)."""
-    if name == "coil20":
-        d = pacewise.datasets.load("coil20")
-        return smaller(d.data, 32)[::4], d.target[::4], 16
-    if name == "pie":
-        d = pacewise.datasets.load("pie")
-        X, y = first_of_each(d.data, d.target, 21)
-        return smaller(X, 32)[: 20 * 21], y[: 20 * 21], 16
-    if name in ("mnist", "fashion"):
-        d = pacewise.datasets.load("mnist-test" if name == "mnist" else "fashion-mnist-test")
-        X, y = first_of_each(d.data, d.target, 40)
-        return smaller(X, 28), y, 14
-    if name == "digits":
-        d = sklearn_data.load_digits()
-        return d.data[:400], d.target[:400], 8
+    random = np.random.default_rng(1000 + seed)
     if name == "blobs":
-        X, y = sklearn_data.make_blobs([60, 50, 40, 30], 12, cluster_std=4, random_state=3)
-        return X, y, 0
-    d = {"iris": sklearn_data.load_iris, "wine": sklearn_data.load_wine, "cancer": sklearn_data.load_breast_cancer}[name]()
-    return (d.data - d.data.mean(0)) / d.data.std(0), d.target, 0
+        return *sklearn_data.make_blobs([60, 50, 40, 30], 12, cluster_std=4, random_state=3 + seed), 0
+    images = {"coil20": ("coil20", 18, None, 32), "pie": ("pie", 21, 20, 32), "mnist": ("mnist-test", 40, None, 28), "fashion": ("fashion-mnist-test", 40, None, 28)}
+    if name in images:
+        source, count, classes, side = images[name]
+        d = pacewise.datasets.load(source)
+        X, y = some(d.data, d.target, count, random, classes)
+        return smaller(X, side), y, side // 2
+    d = {"digits": sklearn_data.load_digits, "iris": sklearn_data.load_iris, "wine": sklearn_data.load_wine, "cancer": sklearn_data.load_breast_cancer}[name]()
+    if name == "digits":
+        return *some(d.data, d.target, 40, random), 8
+    keep = np.sort(random.choice(len(d.data), len(d.data) * 4 // 5, replace=False))
+    X, y = d.data[keep], d.target[keep]
+    return (X - X.mean(0)) / X.std(0), y, 0
 
 
 def corrupt(X, side, how, seed):
@@ -138,17 +139,19 @@ def codes_of(what, X, seed):
         model = DictionaryLearning(ATOMS, alpha=0.01, max_iter=30, fit_algorithm="cd", transform_algorithm="lasso_cd", random_state=seed)
         return model.fit_transform(filled(X))
     settings = dict(item.split("=") for item in what.split()[1:])
+    points = settings.pop("points", "trimmed")
     for name, text in settings.items():
         if name not in ("level", "pace", "graph_space", "edge_weight"):
             settings[name] = int(text) if name in ("n_neighbors", "polish") else float(text)
     blend = settings.pop("blend", 0)
     model = pacewise.SelfPacedSparseCoder(ATOMS, random_state=seed, n_threads=1, **settings)
-    codes = model.fit(X).codes_
-    if blend == 0:
-        return codes
+    if blend == 0 and points == "trimmed":
+        return model.fit(X).codes_
     unit = X / np.sqrt(np.nansum(X * X, axis=1, keepdims=True))
-    coordinates = graph_spaces.without_noise(graph_spaces.trimmed(unit - np.nanmean(unit, axis=0)))
-    return model.fit(X, graph_points=np.hstack([coordinates, blend * graph_spaces.unit(codes)])).codes_
+    coordinates = graph_spaces.coordinates(unit - np.nanmean(unit, axis=0), points)
+    if blend > 0:
+        coordinates = np.hstack([coordinates, blend * graph_spaces.unit(model.fit(X).codes_)])
+    return model.fit(X, graph_points=coordinates).codes_
 
 
 def named(settings):
@@ -158,7 +161,7 @@ def named(settings):
 def compute(task):
     part, data, how, seed, what = task
     warnings.simplefilter("ignore")
-    X, labels, side = load(data)
+    X, labels, side = load(data, seed)
     X, good = corrupt(X, side, how, seed)
     began = time.perf_counter()
     codes = codes_of(what, X, seed)
@@ -194,7 +197,8 @@ class Results:
 
 
 def problems(names):
-    return [(data, how) for data, how in itertools.product(names, CORRUPTIONS) if how != "block" or load(data)[2] > 0]
+    images = {"coil20", "pie", "mnist", "fashion", "digits"}
+    return [(data, how) for data, how in itertools.product(names, CORRUPTIONS) if how != "block" or data in images]
 
 
 def table(head, rows):
@@ -224,18 +228,19 @@ def search(results, threads):
 
 
 def around(results, threads):
-    chosen = [{**BASE, "alpha": alpha, "gamma": gamma, "n_neighbors": k, "eta": eta} for alpha, gamma, k, eta in AROUND]
-    candidates, seeds = [named(dict(level="none", **c)) for c in chosen], [1, 2]
+    names = ["alpha", "gamma", "n_neighbors", "eta", "beta_ratio"]
+    chosen = [{**BASE, **dict(zip(names, values))} for values in AROUND]
+    candidates, seeds = [named(dict(level="none", **c)) for c in chosen], [1, 2, 3]
     results.complete([("around", *p, seed, c) for p in problems(CHOSEN_ON) for seed in seeds for c in candidates], threads)
-    print("\nMean ACC over the data sets and seeds 1 and 2\n")
-    by_corruption(results, "around", candidates, seeds, [f"alpha {a}, gamma {g}, k {k}, eta {e}" for a, g, k, e in AROUND])
+    print("\nMean ACC over the data sets and seeds 1 to 3\n")
+    by_corruption(results, "around", candidates, seeds, [", ".join(map(str, values)) for values in AROUND])
 
 
 def graphs(results, threads):
-    default, seeds = {**BASE, "n_neighbors": 5}, [1, 2]
-    candidates = [named(dict(level="none", **default, **other)) for other in [{}, *GRAPHS]]
+    default, seeds = {**BASE, "n_neighbors": 5}, [1, 2, 3]
+    candidates = [named({"level": "none", **default, **other}) for other in [{}, *GRAPHS]]
     results.complete([("around", *p, seed, c) for p in problems(CHOSEN_ON) for seed in seeds for c in candidates], threads)
-    print("\nMean ACC over the data sets and seeds 1 and 2\n")
+    print("\nMean ACC over the data sets and seeds 1 to 3\n")
     by_corruption(results, "around", candidates, seeds, ["defaults, no pace", *(" ".join(f"{k} {v}" for k, v in g.items()) for g in GRAPHS)])
 
 
@@ -251,9 +256,11 @@ def check(results, threads, seeds):
     print(f"\nACC, mean of seeds {seeds[0]} to {seeds[-1]}; alpha of LSC-H:", {d: tuned[d].split()[3] for d in HELD_OUT}, "\n")
     table(methods, [[f"{data}, {how}", *(mean[(data, how), name] for name in methods)] for data, how in where])
     for other in list(methods)[:3]:
-        worse = [", ".join(p) for p in where if mean[p, "defaults"] < mean[p, other] - 0.005]
-        gain = np.mean([mean[p, "defaults"] - mean[p, other] for p in where])
-        print(f"defaults - {other}: {gain:+.3f} on average; more than .005 below it in {len(worse)} of {len(where)}: {'; '.join(worse) or 'none'}")
+        gaps = {p: np.array([results.acc("check", *p, s, "pacewise") - results.acc("check", *p, s, methods[other](p[0])) for s in seeds]) for p in where}
+        below = {p: gap for p, gap in gaps.items() if gap.mean() < 0}
+        print(f"defaults - {other}: {np.mean([gap.mean() for gap in gaps.values()]):+.3f} on average; below it in {len(below)} of {len(where)}")
+        for p, gap in below.items():
+            print(f"  {', '.join(p)}: {gap.mean():+.3f}, t = {gap.mean() / (gap.std(ddof=1) / np.sqrt(len(gap))):.1f} over seeds")
 
 
 def main():
@@ -261,7 +268,7 @@ def main():
     parser.add_argument("part", choices=["search", "around", "graphs", "check"])
     parser.add_argument("--data", help="folder with COIL20, CMU-PIE and MNIST")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--seeds", type=int, default=5, help="of the check")
+    parser.add_argument("--seeds", type=int, default=10, help="of the check")
     arguments = parser.parse_args()
     if arguments.data:
         os.environ["PACEWISE_DATA"] = arguments.data

@@ -51,9 +51,9 @@ def half(Y):
     return unit(U[:, :DIMENSIONS] * np.sqrt(s[:DIMENSIONS]))
 
 
-def without_noise(Y):
+def without_noise(Y, dimensions=DIMENSIONS):
     (n, m), (U, s) = Y.shape, spectrum(Y)
-    D = min(DIMENSIONS, n - 1, m)
+    D = min(dimensions, n - 1, m)
     signal = min(D, min(n, m) // 2)
     edge = (s[signal:] ** 2).sum() / ((n - signal) * (m - signal)) * (np.sqrt(n) + np.sqrt(m)) ** 2
     if min(n, m) - signal < 16 or (s[:D] ** 2 > edge).sum() < 3:  # too little to tell it from
@@ -72,16 +72,43 @@ def clipped(Y):
     return out
 
 
-def trimmed(Y):
+def trimmed(Y, dimensions=DIMENSIONS):
     out, reach = np.nan_to_num(Y), 0
     for share in (0.025, 0.075, 0.15, 0.3, 0.5):
         _, W = np.linalg.eigh(out.T @ out)
-        W = W[:, -int(np.ceil(share * min(DIMENSIONS, len(Y) - 1, len(W)))) :]
+        W = W[:, -int(np.ceil(share * min(dimensions, len(Y) - 1, len(W)))) :]
         L = out @ W @ W.T
         away = np.abs(Y - L)
         reach = np.maximum(reach / 2, 8 * 1.4826 * np.maximum(np.nan_to_num(np.nanmedian(away, 0)), np.nanmedian(away)))
         out = L + np.nan_to_num(np.maximum(1 - (away / reach) ** 2, 0) ** 2 * (Y - L))
     return out
+
+
+def filled(Y):
+    """Missing entries as 40 directions see them."""
+    out = np.nan_to_num(Y)
+    for _ in range(5 if np.isnan(Y).any() else 0):
+        _, W = np.linalg.eigh(out.T @ out)
+        out = np.where(np.isnan(Y), out @ W[:, -DIMENSIONS:] @ W[:, -DIMENSIONS:].T, out)
+    return out
+
+
+def coordinates(Y, how):
+    """robust:40 and what might be in its place. gated: trimmed only where that takes more than 15 % of the energy away;
+    faded: in proportion, up to 30 %; both: beside the coordinates without trimming, at half their size; scales: beside those
+    of 15 and 100 dimensions."""
+    whole, believed = filled(Y), trimmed(Y)
+    wild = np.where(np.isnan(Y), 0, Y - believed)
+    share = (wild**2).sum() / (whole**2).sum()
+    if how == "gated":
+        return without_noise(believed if share > 0.15 else whole)
+    if how == "faded":
+        return without_noise(believed + max(0, 1 - share / 0.3) * wild)
+    if how == "both":
+        return np.hstack([without_noise(believed), 0.5 * without_noise(whole)])
+    if how == "scales":
+        return np.hstack([without_noise(trimmed(Y, D), D) for D in (15, DIMENSIONS, 100)])
+    return without_noise(believed)
 
 
 def averaged(P, k=4):
