@@ -191,8 +191,9 @@ void add_method_of_study(Page& page, const Findings& findings) {
       "noise. 128 atoms, k neighbours as in the settings, binary edges. Every method runs {} iterations ({} of plain "
       "sparse coding, "
       "then with its graph terms; SPSC: {} before the pace, {} while the share of units let in rises from 0.5 to 1, {} "
-      "with all weights 1). Numbers are means over {} runs of k-means, then over {} seed{} (noise, first dictionary, "
-      "k-means).",
+      "with all weights 1). How many was chosen with the noisy images of seeds 1 and 2 in view, for all methods alike; "
+      "the settings were tuned on clean images and seed 0. Numbers are means over {} runs of k-means, then over {} "
+      "seed{} (noise, first dictionary, k-means).",
       kBudget.iterations(), kBudget.plain, kBudget.plain + kBudget.warm, kBudget.pace, kBudget.polish, kRuns,
       plan.seeds.size(), plan.seeds.size() == 1 ? "" : "s"));
   page.paragraph(
