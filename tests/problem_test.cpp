@@ -71,6 +71,75 @@ TYPED_TEST(ProblemTest, RejectsInfiniteValuesByPlace) {
   EXPECT_EQ(this->message(this->problem(x)), "accepted");
 }
 
+TYPED_TEST(ProblemTest, NamesTheFirstBadPlaceOnAnyNumberOfThreads) {
+  using T = TypeParam;
+  const Index m = 3, n = 1000;
+  Matrix<T> x = this->values(m, n), steep = x;
+  Weights<T> w, product;
+  w.entry = Matrix<T>(m, n, T(1));
+  product.entry = w.entry;
+  product.sample.assign(at(n), T(2));
+  for (const Index j : {901, 300, 777, 303}) {
+    w.entry(1, j) = -1;
+    product.entry(2, j) = std::numeric_limits<T>::max();
+    steep(0, j) = std::numeric_limits<T>::max();
+  }
+  const Normalization<T> given{Normalize::standard, Vector<T>(at(m), T(0)), Vector<T>(at(m), T(0.01))};
+  Matrix<T> wild = x;
+  for (const Index j : {999, 64, 700}) wild(2, j) = this->inf;
+  for (const int threads : {1, 2, 5}) {
+    Control control;
+    control.threads = threads;
+    const auto text = [&](const Problem<T>& p, const Normalization<T>* by) {
+      try {
+        prepare(p, Normalize::none, by, control);
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+      return std::string("accepted");
+    };
+    EXPECT_NE(text(this->problem(wild), nullptr).find("sample 64, feature 2"), std::string::npos);
+    EXPECT_NE(text(this->problem(x, w), nullptr).find("sample 300, feature 1"), std::string::npos);
+    EXPECT_NE(text(this->problem(x, product), nullptr).find("sample 300, feature 2"), std::string::npos);
+    EXPECT_NE(text(this->problem(steep), &given).find("sample 300, feature 0"), std::string::npos);
+  }
+}
+
+TYPED_TEST(ProblemTest, IsTheSameOnAnyNumberOfThreads) {
+  using T = TypeParam;
+  const Index m = 70, n = 300;
+  Matrix<T> x = this->values(m, n);
+  for (Index j = 0; j < n; ++j) x(j % m, j) = this->nan;
+  for (Index j = 0; j < n; ++j) x(5, j) = this->nan;  // a feature nobody has
+  for (Index i = 0; i < m; ++i) x(i, 130) = this->nan;
+  Weights<T> w;
+  w.sample.assign(at(n), T(0.5));
+  w.sample[200] = 0;
+  for (const auto& weights : {Weights<T>{}, w})
+    for (const Normalize kind : {Normalize::none, Normalize::unit, Normalize::standard}) {
+      const auto on = [&](int threads) {
+        Control control;
+        control.threads = threads;
+        Data<T> data = prepare<T>(this->problem(x, weights), kind, nullptr, control);
+        const Matrix<T> holes = with_holes(data, control);
+        EXPECT_TRUE(std::isnan(holes(5, 7)) && !std::isnan(holes(4, 7)));
+        return data;
+      };
+      const Data<T> one = on(1);
+      EXPECT_EQ(one.notes.size(), 3U) << "missing entries, an empty sample, an empty feature";
+      for (const int threads : {2, 5}) {
+        const Data<T> several = on(threads);
+        EXPECT_EQ(one.values, several.values);
+        EXPECT_EQ(one.weights.entry, several.weights.entry);
+        EXPECT_EQ(one.sample_scale, several.sample_scale);
+        EXPECT_EQ(one.normalization.shift, several.normalization.shift);
+        EXPECT_EQ(one.normalization.scale, several.normalization.scale);
+        EXPECT_EQ(one.missing, several.missing);
+        EXPECT_EQ(one.notes, several.notes);
+      }
+    }
+}
+
 TYPED_TEST(ProblemTest, RejectsWeightsOfTheWrongShape) {
   using T = TypeParam;
   const Matrix<T> x = this->values();

@@ -268,6 +268,32 @@ TEST(LossQuantile, IsTheLossOfThatRankAmongThoseObserved) {
   expect_ranks_of_sorted_losses<double>();
 }
 
+/// Losses of several classes, ties and rounding among them, in pieces of a thousand that nobody stores together
+TEST(LossQuantile, OfLossesInPiecesOnAnyNumberOfThreads) {
+  const Index size = 100000, piece = 1000;
+  Vector<double> losses(static_cast<std::size_t>(size));
+  Random random(5);
+  for (double& l : losses) {
+    const double kind = random.uniform();
+    l = kind < 0.2 ? 0.0 : kind < 0.4 ? 1e-13 * random.uniform() : kind < 0.6 ? 0.25 : std::exp(random.normal());
+  }
+  for (const double share : {0.01, 0.2, 0.3, 0.9, 1.0}) {
+    Control alone;
+    alone.threads = 1;
+    const double expected = loss_quantile(losses, share, {}, alone);
+    for (const int threads : {1, 2, 3}) {
+      Control control;
+      control.threads = threads;
+      EXPECT_EQ(loss_quantile(losses, share, {}, control), expected) << share;
+      const LossesInPieces<double> in_pieces = [&](const auto& use) {
+        parallel_blocks(size / piece, control,
+                        [&](Index block, int worker) { use(block, losses.data() + block * piece, piece, worker); });
+      };
+      EXPECT_EQ(loss_quantile(size / piece, in_pieces, share, control), expected) << share;
+    }
+  }
+}
+
 TEST(Schedule, LossQuantileIgnoresZeros) {
   Vector<float> losses(1000, 0.0f);
   for (std::size_t i = 0; i < 300; ++i) losses[3 * i] = static_cast<float>(i + 1);

@@ -38,9 +38,16 @@ struct AlignedAllocator {
     else
       free_large(p, n * sizeof(T));
   }
+  /// Numbers nobody gave a value have none: whoever is to write them first also makes the system find memory for them,
+  /// on all threads where all write.
+  template <class U>
+  void construct(U* p) noexcept {
+    ::new (static_cast<void*>(p)) U;
+  }
   bool operator==(const AlignedAllocator&) const noexcept { return true; }
 };
 
+/// A std::vector, but Vector(n) and resize(n) leave new numbers without a value.
 template <class T>
 using Vector = std::vector<T, AlignedAllocator<T>>;
 
@@ -90,7 +97,14 @@ class Matrix {
   T* col(Index j) { return data() + j * rows_; }
   const T* col(Index j) const { return data() + j * rows_; }
   void fill(T value) { data_.assign(data_.size(), value); }
+  /// New numbers are 0.
   void resize(Index rows, Index cols) {
+    data_.resize(checked_size(rows, cols), T(0));
+    rows_ = rows;
+    cols_ = cols;
+  }
+  /// New numbers have no value: all are to be written.
+  void resize_for_overwrite(Index rows, Index cols) {
     data_.resize(checked_size(rows, cols));
     rows_ = rows;
     cols_ = cols;

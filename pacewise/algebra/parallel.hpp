@@ -20,6 +20,8 @@ struct Control {
   bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
   bool late() const { return deadline && std::chrono::steady_clock::now() > *deadline; }
   bool stop() const { return cancelled() || late(); }
+  /// As many threads, and nothing stops it: for short work whose result is wanted whole
+  Control to_the_end() const { return {threads, nullptr, {}, nullptr}; }
 };
 
 int thread_count(const Control& control);

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "pacewise/algebra/simd.hpp"
 
@@ -11,6 +13,27 @@ namespace pacewise {
 namespace {
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// Calls one(j) for every sample, or feature, on all threads.
+template <class One>
+void for_each(Index count, const Control& control, const One& one) {
+  parallel_blocks(block_count(count), control.to_the_end(), [&](Index block, int) {
+    for (Index j = block * kBlock; j < block * kBlock + block_length(count, block); ++j) one(j);
+  });
+}
+
+/// The first j of which it is true, or -1: the same whichever thread comes upon one first
+template <class Wrong>
+Index first_where(Index count, const Control& control, const Wrong& wrong) {
+  std::vector<Index> found(at(block_count(count)), Index{-1});
+  for_each(count, control, [&](Index j) {
+    Index& first = found[at(j / kBlock)];
+    if (first < 0 && wrong(j)) first = j;
+  });
+  for (const Index j : found)
+    if (j >= 0) return j;
+  return -1;
+}
 
 template <class Number>
 std::string text(Number value) {
@@ -42,23 +65,23 @@ bool all_weights(const T* w, Index n) {
 
 /// True where none is missing
 template <class T>
-bool check_values(MatrixView<const T> x) {
+bool check_values(MatrixView<const T> x, const Control& control) {
   if (x.rows < 1) throw Error("values: " + text(x.rows) + " features; there must be at least 1");
   if (x.cols < 1) throw Error("values: " + text(x.cols) + " samples; there must be at least 1");
   if (x.data == nullptr) throw Error("values: null pointer; it must point to the numbers");
   if (x.stride < x.rows)
     throw Error("values: stride " + text(x.stride) + " must be at least the number of features, " + text(x.rows));
-  bool whole = true;
-  for (Index j = 0; j < x.cols; ++j) {
-    if (all_finite(x.col(j), x.rows)) continue;
-    whole = false;
-    if (!any_infinite(x.col(j), x.rows)) continue;
-    for (Index i = 0; i < x.rows; ++i)
-      if (std::isinf(x(i, j)))
-        throw Error("values: " + text(x(i, j)) + " at " + place(i, j) +
-                    "; must be finite, or NaN where the entry is missing");
-  }
-  return whole;
+  std::vector<char> holes(at(block_count(x.cols)), char{0});
+  const Index j = first_where(x.cols, control, [&](Index column) {
+    if (all_finite(x.col(column), x.rows)) return false;
+    holes[at(column / kBlock)] = 1;
+    return any_infinite(x.col(column), x.rows);
+  });
+  for (Index i = 0; i < x.rows && j >= 0; ++i)
+    if (std::isinf(x(i, j)))
+      throw Error("values: " + text(x(i, j)) + " at " + place(i, j) +
+                  "; must be finite, or NaN where the entry is missing");
+  return std::find(holes.begin(), holes.end(), char{1}) == holes.end();
 }
 
 template <class T>
@@ -68,12 +91,17 @@ int parts(const Weights<T>& w) {
 
 /// Each part is finite by now: only a product of several can overflow.
 template <class T>
-void check_product(const Weights<T>& w, Index m, Index n) {
+void check_product(const Weights<T>& w, Index m, Index n, const Control& control) {
   if (parts(w) < 2) return;
-  for (Index j = 0; j < n; ++j)
+  const auto overflows = [&](Index i, Index j) { return !std::isfinite(w(i, j)); };
+  const Index j = first_where(n, control, [&](Index column) {
     for (Index i = 0; i < m; ++i)
-      if (!std::isfinite(w(i, j)))
-        throw Error("weights: product sample * feature * entry overflows at " + place(i, j) + "; must be finite");
+      if (overflows(i, column)) return true;
+    return false;
+  });
+  for (Index i = 0; i < m && j >= 0; ++i)
+    if (overflows(i, j))
+      throw Error("weights: product sample * feature * entry overflows at " + place(i, j) + "; must be finite");
 }
 
 template <class T>
@@ -83,7 +111,7 @@ void check_weight(T w, const char* name, const std::string& where) {
 }
 
 template <class T>
-void check_weights(const Weights<T>& w, Index m, Index n) {
+void check_weights(const Weights<T>& w, Index m, Index n, const Control& control) {
   const auto check_length = [](const char* name, std::size_t length, const char* unit, Index expected) {
     if (length != 0 && length != at(expected))
       throw Error(std::string("weights.") + name + ": length " + std::to_string(length) + " must equal the number of " +
@@ -99,10 +127,9 @@ void check_weights(const Weights<T>& w, Index m, Index n) {
     check_weight(w.sample[at(j)], "sample", "sample " + text(j));
   for (Index i = 0; i < static_cast<Index>(w.feature.size()); ++i)
     check_weight(w.feature[at(i)], "feature", "feature " + text(i));
-  for (Index j = 0; j < w.entry.cols(); ++j) {
-    if (all_weights(w.entry.col(j), m)) continue;
-    for (Index i = 0; i < m; ++i) check_weight(w.entry(i, j), "entry", place(i, j));
-  }
+  const Index j =
+      first_where(w.entry.cols(), control, [&](Index column) { return !all_weights(w.entry.col(column), m); });
+  for (Index i = 0; i < m && j >= 0; ++i) check_weight(w.entry(i, j), "entry", place(i, j));
 }
 
 struct Moments {
@@ -184,40 +211,80 @@ PACEWISE_WIDE_TEMPLATE Index split_holes(const T* __restrict x, Index m, T* __re
   return found;
 }
 
+/// Whether a NaN has a positive weight that only entry weights can take from it
+template <class T>
+bool needs_entry_weights(const Problem<T>& p, const Control& control) {
+  if (!p.weights.entry.empty()) return false;
+  return first_where(p.values.cols, control, [&](Index j) {
+           for (Index i = 0; i < p.values.rows; ++i)
+             if (std::isnan(p.values(i, j)) && p.weights(i, j) > 0) return true;
+           return false;
+         }) >= 0;
+}
+
+/// Features of which no sample has an observed entry: how many, and the first
+template <class T>
+std::pair<Index, Index> never_observed(const Problem<T>& p, const Control& control) {
+  const Index m = p.values.rows, n = p.values.cols;
+  std::vector<std::vector<char>> seen(at(block_count(n)));
+  parallel_blocks(block_count(n), control.to_the_end(), [&](Index block, int) {
+    std::vector<char>& mine = seen[at(block)];
+    mine.assign(at(m), char{0});
+    Index missing = m;
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block) && missing > 0; ++j)
+      for (Index i = 0; i < m; ++i)
+        if (mine[at(i)] == 0 && observed(p, i, j)) {
+          mine[at(i)] = 1;
+          --missing;
+        }
+  });
+  Index count = 0, first = -1;
+  for (Index i = 0; i < m; ++i) {
+    if (std::any_of(seen.begin(), seen.end(), [i](const auto& block) { return block[at(i)] != 0; })) continue;
+    ++count;
+    if (first < 0) first = i;
+  }
+  return {count, first};
+}
+
 /// values = X with 0 where the weight is 0; a NaN of positive weight makes the entry weights.
 template <class T>
-void move_holes(const Problem<T>& p, Data<T>& data) {
+void move_holes(const Problem<T>& p, bool whole, Data<T>& data, const Control& control) {
   const Index m = p.values.rows, n = p.values.cols;
-  data.weights = p.weights;
-  data.values.resize(m, n);
-  std::vector<char> here(at(m)), seen(at(m), char{0});
-  bool all_seen = false;
-  Index empty_samples = 0, first_sample = -1;
-  for (Index j = 0; j < n; ++j) {
+  const bool make_entry = !whole && needs_entry_weights(p, control), copy_entry = !p.weights.entry.empty();
+  data.weights.sample = p.weights.sample;
+  data.weights.feature = p.weights.feature;
+  data.values.resize_for_overwrite(m, n);
+  if (make_entry || copy_entry) data.weights.entry.resize_for_overwrite(m, n);
+  std::vector<Index> count(at(n));  // observed entries of every sample
+  std::vector<std::vector<char>> scratch(at(block_count(n)));
+  for_each(n, control, [&](Index j) {
     const T* x = p.values.col(j);
-    T* out = data.values.col(j);
-    const bool whole = all_finite(x, m);
-    Index found = m;
-    if (parts(p.weights) > 0) {
-      found = find_observed(p, j, here);
-      for (Index i = 0; i < m; ++i) out[i] = here[at(i)] != 0 ? x[i] : T(0);
-      for (Index i = 0; i < m && !whole && data.weights.entry.empty(); ++i)
-        if (std::isnan(x[i]) && p.weights(i, j) > 0) data.weights.entry = Matrix<T>(m, n, T(1));
-      if (!whole && !data.weights.entry.empty())
-        for (Index i = 0; i < m; ++i) data.weights.entry(i, j) = x[i] == x[i] ? data.weights.entry(i, j) : T(0);
-    } else if (whole) {
-      std::copy_n(x, m, out);
-    } else {
-      if (data.weights.entry.empty()) data.weights.entry = Matrix<T>(m, n, T(1));
-      found = split_holes(x, m, out, data.weights.entry.col(j));
+    T *out = data.values.col(j), *weight = make_entry || copy_entry ? data.weights.entry.col(j) : nullptr;
+    if (parts(p.weights) == 0) {
+      if (weight != nullptr) {
+        count[at(j)] = split_holes(x, m, out, weight);
+      } else {
+        std::copy_n(x, m, out);
+        count[at(j)] = m;
+      }
+      return;
     }
-    data.missing += m - found;
-    all_seen = all_seen || found == m;
-    if (!all_seen) {
-      for (Index i = 0; i < m; ++i) seen[at(i)] = seen[at(i)] != 0 || observed(p, i, j) ? 1 : 0;
-      all_seen = std::find(seen.begin(), seen.end(), char{0}) == seen.end();
+    std::vector<char>& here = scratch[at(j / kBlock)];
+    here.resize(at(m));
+    count[at(j)] = find_observed(p, j, here);
+    for (Index i = 0; i < m; ++i) out[i] = here[at(i)] != 0 ? x[i] : T(0);
+    for (Index i = 0; i < m && weight != nullptr; ++i) {
+      const T given = copy_entry ? p.weights.entry(i, j) : T(1);
+      weight[i] = x[i] == x[i] ? given : T(0);
     }
-    if (found > 0) continue;
+  });
+  Index empty_samples = 0, first_sample = -1;
+  bool all_seen = false;
+  for (Index j = 0; j < n; ++j) {
+    data.missing += m - count[at(j)];
+    all_seen = all_seen || count[at(j)] == m;
+    if (count[at(j)] > 0) continue;
     ++empty_samples;
     if (first_sample < 0) first_sample = j;
   }
@@ -225,8 +292,8 @@ void move_holes(const Problem<T>& p, Data<T>& data) {
   if (empty_samples > 0)
     data.notes.push_back(
         count_note(empty_samples, "sample", first_sample, "has no observed entry", "have no observed entry"));
-  const Index empty_features = all_seen ? 0 : static_cast<Index>(std::count(seen.begin(), seen.end(), char{0}));
-  const Index first_feature = static_cast<Index>(std::find(seen.begin(), seen.end(), char{0}) - seen.begin());
+  if (all_seen) return;
+  const auto [empty_features, first_feature] = never_observed(p, control);
   if (empty_features > 0)
     data.notes.push_back(
         count_note(empty_features, "feature", first_feature, "has no observed entry", "have no observed entry"));
@@ -234,34 +301,44 @@ void move_holes(const Problem<T>& p, Data<T>& data) {
 
 /// x_j -> x_j / |x_j|; holes are 0 by now and add nothing to the norm.
 template <class T>
-void to_unit_norm(Data<T>& data) {
+void to_unit_norm(Data<T>& data, const Control& control) {
   const Index m = data.values.rows(), n = data.values.cols();
-  std::vector<double> x(at(m));
+  std::vector<std::vector<double>> scratch(at(block_count(n)));
+  Vector<double> norms(at(n));
+  for_each(n, control, [&](Index j) {
+    std::vector<double>& x = scratch[at(j / kBlock)];
+    x.assign(data.values.col(j), data.values.col(j) + m);
+    norms[at(j)] = norm(x, m);
+  });
   data.sample_scale.assign(at(n), T(1));
-  for (Index j = 0; j < n; ++j) {
-    std::copy_n(data.values.col(j), m, x.begin());
-    const T scale = in_range<T>(norm(x, m), "norm of sample", j);
-    if (!(scale > 0)) continue;
-    data.sample_scale[at(j)] = scale;
-    for (Index i = 0; i < m; ++i) data.values(i, j) /= scale;
-  }
+  for (Index j = 0; j < n; ++j)
+    if (const T scale = in_range<T>(norms[at(j)], "norm of sample", j); scale > 0) data.sample_scale[at(j)] = scale;
+  for_each(n, control, [&](Index j) {
+    if (!(static_cast<T>(norms[at(j)]) > 0)) return;
+    for (Index i = 0; i < m; ++i) data.values(i, j) /= data.sample_scale[at(j)];
+  });
 }
 
 template <class T>
-void measure_features(Data<T>& data) {
+void measure_features(Data<T>& data, const Control& control) {
   const Index m = data.values.rows(), n = data.values.cols();
-  std::vector<double> x(at(n));
+  std::vector<std::vector<double>> scratch(at(block_count(m)));
+  std::vector<std::optional<Moments>> found(at(m));
+  for_each(m, control, [&](Index i) {
+    std::vector<double>& x = scratch[at(i / kBlock)];
+    x.resize(at(n));
+    Index count = 0;
+    for (Index j = 0; j < n; ++j)
+      if (data.weights(i, j) > 0) x[at(count++)] = data.values(i, j);
+    if (count > 0) found[at(i)] = moments(x, count);
+  });
   data.normalization.shift.assign(at(m), T(0));
   data.normalization.scale.assign(at(m), T(1));
   Index constant = 0, first = -1;
   for (Index i = 0; i < m; ++i) {
-    Index count = 0;
-    for (Index j = 0; j < n; ++j)
-      if (data.weights(i, j) > 0) x[at(count++)] = data.values(i, j);
-    if (count == 0) continue;
-    const Moments found = moments(x, count);
-    data.normalization.shift[at(i)] = in_range<T>(found.mean, "mean of feature", i);
-    const T scale = in_range<T>(found.deviation, "standard deviation of feature", i);
+    if (!found[at(i)]) continue;
+    data.normalization.shift[at(i)] = in_range<T>(found[at(i)]->mean, "mean of feature", i);
+    const T scale = in_range<T>(found[at(i)]->deviation, "standard deviation of feature", i);
     if (scale > 0) {
       data.normalization.scale[at(i)] = scale;
     } else {
@@ -291,27 +368,34 @@ void check_given(const Normalization<T>& given, Index m) {
 
 /// x_ij -> (x_ij - shift_i) / scale_i where observed
 template <class T>
-void apply_standard(Data<T>& data) {
+void apply_standard(Data<T>& data, const Control& control) {
   const Normalization<T>& by = data.normalization;
-  for (Index j = 0; j < data.values.cols(); ++j)
-    for (Index i = 0; i < data.values.rows(); ++i) {
-      if (!(data.weights(i, j) > 0)) continue;
-      const T x = (data.values(i, j) - by.shift[at(i)]) / by.scale[at(i)];
-      if (!std::isfinite(x))
-        throw Error("values: " + text(data.values(i, j)) + " at " + place(i, j) +
-                    "; overflows on the scale of the training data");
-      data.values(i, j) = x;
-    }
+  const Index m = data.values.rows();
+  const auto standard = [&](Index i, Index j) { return (data.values(i, j) - by.shift[at(i)]) / by.scale[at(i)]; };
+  const auto overflows = [&](Index i, Index j) { return data.weights(i, j) > 0 && !std::isfinite(standard(i, j)); };
+  const Index bad = first_where(data.values.cols(), control, [&](Index j) {
+    for (Index i = 0; i < m; ++i)
+      if (overflows(i, j)) return true;
+    return false;
+  });
+  for (Index i = 0; i < m && bad >= 0; ++i)
+    if (overflows(i, bad))
+      throw Error("values: " + text(data.values(i, bad)) + " at " + place(i, bad) +
+                  "; overflows on the scale of the training data");
+  for_each(data.values.cols(), control, [&](Index j) {
+    for (Index i = 0; i < m; ++i)
+      if (data.weights(i, j) > 0) data.values(i, j) = standard(i, j);
+  });
 }
 
 }  // namespace
 
 template <class T>
-bool validate(const Problem<T>& problem) {
+bool validate(const Problem<T>& problem, const Control& control) {
   const Index m = problem.values.rows, n = problem.values.cols;
-  const bool whole = check_values(problem.values);
-  check_weights(problem.weights, m, n);
-  check_product(problem.weights, m, n);
+  const bool whole = check_values(problem.values, control);
+  check_weights(problem.weights, m, n, control);
+  check_product(problem.weights, m, n, control);
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i)
       if (observed(problem, i, j)) return whole;
@@ -319,11 +403,11 @@ bool validate(const Problem<T>& problem) {
 }
 
 template <class T>
-Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given) {
-  validate(problem);
+Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given, const Control& control) {
+  const bool whole = validate(problem, control);
   if (given != nullptr) check_given(*given, problem.values.rows);
   Data<T> data;
-  move_holes(problem, data);
+  move_holes(problem, whole, data, control);
   if (given != nullptr)
     data.normalization = *given;
   else
@@ -332,31 +416,35 @@ Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T
     case Normalize::none:
       break;
     case Normalize::unit:
-      to_unit_norm(data);
+      to_unit_norm(data, control);
       break;
     case Normalize::standard:
-      if (given == nullptr) measure_features(data);
-      apply_standard(data);
+      if (given == nullptr) measure_features(data, control);
+      apply_standard(data, control);
       break;
   }
   return data;
 }
 
 template <class T>
-Matrix<T> with_holes(const Data<T>& data) {
-  if (data.missing == 0) return {};
-  Matrix<T> out = data.values;
-  for (Index j = 0; j < out.cols(); ++j)
-    for (Index i = 0; i < out.rows(); ++i)
-      if (!(data.weights(i, j) > 0)) out(i, j) = std::numeric_limits<T>::quiet_NaN();
+Matrix<T> with_holes(const Data<T>& data, const Control& control) {
+  Matrix<T> out;
+  if (data.missing == 0) return out;
+  const Index m = data.values.rows();
+  out.resize_for_overwrite(m, data.values.cols());
+  for_each(data.values.cols(), control, [&](Index j) {
+    for (Index i = 0; i < m; ++i)
+      out(i, j) = data.weights(i, j) > 0 ? data.values(i, j) : std::numeric_limits<T>::quiet_NaN();
+  });
   return out;
 }
 
-template bool validate<float>(const Problem<float>&);
-template bool validate<double>(const Problem<double>&);
-template Data<float> prepare<float>(const Problem<float>&, Normalize, const Normalization<float>*);
-template Data<double> prepare<double>(const Problem<double>&, Normalize, const Normalization<double>*);
-template Matrix<float> with_holes<float>(const Data<float>&);
-template Matrix<double> with_holes<double>(const Data<double>&);
+#define PACEWISE_INSTANTIATE(T)                                                                       \
+  template bool validate<T>(const Problem<T>&, const Control&);                                       \
+  template Data<T> prepare<T>(const Problem<T>&, Normalize, const Normalization<T>*, const Control&); \
+  template Matrix<T> with_holes<T>(const Data<T>&, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
 
 }  // namespace pacewise

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pacewise/algebra/matrix.hpp"
+#include "pacewise/algebra/parallel.hpp"
 
 namespace pacewise {
 
@@ -65,19 +65,20 @@ struct Data {
 
 /// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
 /// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where
-/// no value is missing.
+/// no value is missing. Of `control`, here and below, only the threads matter: nothing stops a check half-way.
 template <class T>
-bool validate(const Problem<T>& problem);
+bool validate(const Problem<T>& problem, const Control& control = {});
 
 /// Validate, normalise over the observed entries and move the holes from the values into the weights. How large a
 /// weight is does not matter to the normalisation, only whether it is 0. unit: a zero sample stays zero. standard:
 /// population standard deviation; a feature that is constant is only shifted, one never observed is left alone. With
 /// `given`, new samples are put on its scale and `kind` is not looked at.
 template <class T>
-Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given = nullptr);
+Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given = nullptr,
+                const Control& control = {});
 
 /// NaN again where the weight is 0: the form in which the graph stage takes holes. Empty when there are none.
 template <class T>
-Matrix<T> with_holes(const Data<T>& data);
+Matrix<T> with_holes(const Data<T>& data, const Control& control = {});
 
 }  // namespace pacewise

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "pacewise/algebra/dense.hpp"
+#include "pacewise/solve/residual.hpp"
 #include "pacewise/solve/weights.hpp"
 
 namespace pacewise {
@@ -60,7 +61,7 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
                const StepOptions& step, const EncodeOptions& options, const Control& control, Encoding<T>& e) {
   const Index m = data.values.rows(), n = data.values.cols();
   const auto units = static_cast<std::ptrdiff_t>(model.level == Level::element ? m : 1);
-  const std::vector<char> observed = observed_units(data.weights, m, n, model.level);
+  const std::vector<char> observed = observed_units(data.weights, m, n, model.level, control);
   std::vector<double> last(static_cast<std::size_t>(n), std::numeric_limits<double>::infinity());
   std::vector<Index> open(static_cast<std::size_t>(n));
   std::iota(open.begin(), open.end(), Index{0});
@@ -86,7 +87,7 @@ template <class T>
 Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
                        const Control& control) {
   require(model, problem.values);
-  Encoded<T> out{prepare(problem, model.normalization.kind, &model.normalization), {}};
+  Encoded<T> out{prepare(problem, model.normalization.kind, &model.normalization, control), {}};
   Data<T>& data = out.data;
   Encoding<T>& e = out.encoding;
   const Index m = data.values.rows(), n = data.values.cols();
@@ -125,9 +126,17 @@ Model<T> model_of(const Result<T>& result) {
   if (model.level == Level::element && !std::isinf(model.lambda)) {
     model.entry_lambda = model.lambda;
   } else {  // no pace on entries: the loss that 95% of the training entries stay below
-    const Vector<T> losses = unit_losses<T>(result.data.values, result.data.weights, result.state.dictionary,
-                                            result.state.codes, Level::element, {});
-    model.entry_lambda = loss_quantile(losses, 0.95);
+    Control control;
+    control.threads = result.threads;
+    const Index m = result.data.values.rows();
+    const LossesInPieces<T> losses = [&](const auto& use) {
+      for_each_residual<T>(result.data.values, result.state.dictionary, result.state.codes, control,
+                           [&](Index first, MatrixView<T> R, int worker) {
+                             square_and_weigh(result.data.weights, first, R);
+                             use(first / kBlock, R.data, m * R.cols, worker);
+                           });
+    };
+    model.entry_lambda = loss_quantile<T>(block_count(result.data.values.cols()), losses, 0.95, control);
   }
   return model;
 }
@@ -169,11 +178,13 @@ Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
     unit_losses<T>(e.data.values, e.data.weights, model.dictionary, e.encoding.codes, Level::element, control, losses);
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   const double scale = model.entry_lambda > 0 ? model.entry_lambda : 1;
-  Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), Matrix<T>(m, n, nan)};
-  for (Index j = 0; j < n; ++j) {
+  Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), {}};
+  out.confidence.resize_for_overwrite(m, n);
+  const auto judge = [&](Index j) {
     double sum = 0;
     Index count = 0;
     for (Index i = 0; i < m; ++i) {
+      out.confidence(i, j) = nan;
       if (!(e.data.weights(i, j) > T(0))) continue;
       const double share = std::min(1.0, static_cast<double>(losses[static_cast<std::size_t>(j * m + i)]) / scale);
       out.confidence(i, j) = static_cast<T>(1 - share);
@@ -181,7 +192,10 @@ Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
       ++count;
     }
     if (count > 0) out.outlier_score[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(count));
-  }
+  };
+  parallel_blocks(block_count(n), control.to_the_end(), [&](Index block, int) {
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) judge(j);
+  });
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -73,12 +74,12 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
                   const State<T>* resume)
     : options_(options), control_(control), began_(std::chrono::steady_clock::now()) {
   validate(options_);
-  data_ = prepare(problem, options_.normalize);
+  data_ = prepare<T>(problem, options_.normalize, nullptr, control_);
   m_ = data_.values.rows();
   n_ = data_.values.cols();
   level_ = options_.schedule.level;
   notes_ = data_.notes;
-  observed_ = observed_units(data_.weights, m_, n_, level_);
+  observed_ = observed_units(data_.weights, m_, n_, level_, control_);
   effective_ = data_.weights;
   build_graph_of_data(inputs);
   if (resume != nullptr) {
@@ -161,7 +162,7 @@ void Fitter<T>::build_graph_of_data(const FitInputs& inputs) {
                   " columns: must equal the number of samples = " + std::to_string(n_));
     graph_ = build_graph_from_neighbours(nearest<double>(*inputs.graph_points, o.k, control_), *inputs.graph_points, o);
   } else {
-    const Matrix<T> holes = with_holes(data_);
+    const Matrix<T> holes = with_holes(data_, control_);
     graph_ = build_graph<T>(holes.empty() ? data_.values.view() : holes.view(), o, control_);
   }
   notes_.insert(notes_.end(), graph_.notes.begin(), graph_.notes.end());
@@ -224,10 +225,11 @@ LossSummary Fitter<T>::summarize_losses() const {
   if (level_ == Level::none) return out;
   const ScheduleOptions& s = options_.schedule;
   if (about_to_pace(state_.schedule, s))
-    out.lambda_select = loss_quantile(losses_, s.pace == Pace::quantile ? quantile_share(s, 0) : s.select, observed_);
+    out.lambda_select =
+        loss_quantile(losses_, s.pace == Pace::quantile ? quantile_share(s, 0) : s.select, observed_, control_);
   if (state_.schedule.phase != Phase::paced) return out;
   if (s.pace == Pace::quantile) {
-    out.lambda_target = loss_quantile(losses_, quantile_share(s, state_.schedule.in_phase), observed_);
+    out.lambda_target = loss_quantile(losses_, quantile_share(s, state_.schedule.in_phase), observed_, control_);
     return out;
   }
   for (std::size_t u = 0; u < losses_.size(); ++u)
@@ -341,10 +343,17 @@ template <class T>
 void Fitter<T>::revive_atoms() {
   if (over_) return;
   const Index r = options_.atoms;
+  std::vector<std::vector<char>> users(static_cast<std::size_t>(block_count(n_)));
+  parallel_blocks(block_count(n_), control_.to_the_end(), [&](Index block, int) {
+    std::vector<char>& mine = users[static_cast<std::size_t>(block)];
+    mine.assign(static_cast<std::size_t>(r), char{0});
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+      for (Index k = 0; k < r; ++k)
+        if (state_.codes(k, j) != T(0)) mine[static_cast<std::size_t>(k)] = 1;
+  });
   std::vector<char> used(static_cast<std::size_t>(r), char{0});
-  for (Index j = 0; j < n_; ++j)
-    for (Index k = 0; k < r; ++k)
-      if (state_.codes(k, j) != T(0)) used[static_cast<std::size_t>(k)] = 1;
+  for (const auto& mine : users)
+    for (std::size_t k = 0; k < used.size(); ++k) used[k] = std::max(used[k], mine[k]);
   record_.dead_atoms = static_cast<Index>(std::count(used.begin(), used.end(), char{0}));
   // With beta so large that nothing is used, or at the very start, there is nothing to learn from: leave the draw.
   if (record_.dead_atoms == 0 || record_.dead_atoms == r) return;
@@ -401,9 +410,14 @@ void Fitter<T>::update_codes() {
 
 template <class T>
 double Fitter<T>::density() const {
-  Index nonzero = 0;
-  for (Index i = 0; i < state_.codes.size(); ++i) nonzero += state_.codes.data()[i] != T(0) ? 1 : 0;
-  return static_cast<double>(nonzero) / static_cast<double>(std::max<Index>(state_.codes.size(), 1));
+  std::vector<Index> nonzero(static_cast<std::size_t>(block_count(n_)), 0);
+  parallel_blocks(block_count(n_), control_.to_the_end(), [&](Index block, int) {
+    const Index size = options_.atoms * block_length(n_, block);
+    const T* codes = state_.codes.col(block * kBlock);
+    nonzero[static_cast<std::size_t>(block)] = size - std::count(codes, codes + size, T(0));
+  });
+  const Index all = std::accumulate(nonzero.begin(), nonzero.end(), Index{0});
+  return static_cast<double>(all) / static_cast<double>(std::max<Index>(state_.codes.size(), 1));
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "pacewise/algebra/sums.hpp"
 
@@ -110,69 +111,108 @@ ScheduleState reopen(const ScheduleState& state, int iteration, const ScheduleOp
 
 namespace {
 
-/// The leading bits of a positive number: 2^15 classes in its order
-std::size_t class_of(float x) { return std::bit_cast<std::uint32_t>(x) >> 16U; }
-std::size_t class_of(double x) { return static_cast<std::size_t>(std::bit_cast<std::uint64_t>(x) >> 48U); }
+/// The leading bits of a number >= 0: 2^15 classes in its order
 constexpr std::size_t kClasses = std::size_t{1} << 15U;
+std::size_t class_of(float x) { return (std::bit_cast<std::uint32_t>(x) >> 16U) % kClasses; }
+std::size_t class_of(double x) { return static_cast<std::size_t>(std::bit_cast<std::uint64_t>(x) >> 48U) % kClasses; }
+
+/// What one worker knows of the losses: integers and extremes, the same whoever counts
+template <class T>
+struct Count {
+  std::vector<std::ptrdiff_t> members = std::vector<std::ptrdiff_t>(kClasses, 0);  // of every class
+  std::ptrdiff_t tiny = 0;
+  T largest = 0, next = std::numeric_limits<T>::infinity();
+  Vector<T> alike;
+};
 
 }  // namespace
 
 template <class T>
-double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed) {
-  const auto over = [&](const auto& body) {
-    for (std::size_t u = 0; u < losses.size(); ++u)
-      if (observed.empty() || observed[u] != 0) body(losses[u]);
+double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed, const Control& control) {
+  constexpr Index kUnits = Index{1} << 15;
+  const auto size = static_cast<Index>(losses.size());
+  const LossesInPieces<T> pieces = [&](const auto& use) {
+    parallel_blocks(block_count(size, kUnits), control.to_the_end(), [&](Index piece, int worker) {
+      const Index first = piece * kUnits, length = block_length(size, piece, kUnits);
+      if (observed.empty()) {
+        use(piece, losses.data() + first, length, worker);
+        return;
+      }
+      Vector<T> seen;
+      seen.reserve(static_cast<std::size_t>(length));
+      for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(first + length); ++u)
+        if (observed[u] != 0) seen.push_back(losses[u]);
+      use(piece, seen.data(), static_cast<Index>(seen.size()), worker);
+    });
   };
-  double mean = 0;
-  auto units = static_cast<std::ptrdiff_t>(losses.size());
-  if (observed.empty()) {
-    mean = sum_of_sizes<T>(losses.data(), units);
-  } else {
-    units = 0;
-    over([&](T l) {
-      mean += static_cast<double>(l);
-      ++units;
-    });
-  }
-  if (units == 0 || !(mean > 0)) return 0;
-  const double rounding = 1e-12 * mean / static_cast<double>(units);
-  const auto counts = [rounding](T l) { return static_cast<double>(l) > rounding; };
-  // The loss of a rank without sorting, or copying, all of them: its class first, then the losses of that class.
-  std::vector<std::ptrdiff_t> members(kClasses, 0);
-  T smallest = std::numeric_limits<T>::infinity(), largest = 0;
-  std::ptrdiff_t count = 0;
-  over([&](T l) {
-    if (!counts(l)) return;
-    ++members[class_of(l)];
-    ++count;
-    smallest = std::min(smallest, l);
-    largest = std::max(largest, l);
-  });
-  const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(count));
-  T value = largest;
-  if (rank < count) {
-    std::size_t at = 0;
-    std::ptrdiff_t below = 0;
-    while (below + members[at] <= rank) below += members[at++];
-    Vector<T> alike;
-    alike.reserve(static_cast<std::size_t>(members[at]));
-    over([&](T l) {
-      if (counts(l) && class_of(l) == at) alike.push_back(l);
-    });
-    std::nth_element(alike.begin(), alike.begin() + (rank - below), alike.end());
-    value = alike[static_cast<std::size_t>(rank - below)];
-  }
-  if (smallest < value)  // a share of 1: just above the largest
-    return static_cast<double>(value) * (rank < count ? 1 : 1 + 1e-6);
-  // Nobody is strictly below: equal losses (duplicates). The next larger one, or room enough to weigh them by half.
-  T larger = std::numeric_limits<T>::infinity();
-  over([&](T l) {
-    if (l > value) larger = std::min(larger, l);
-  });
-  return std::isinf(larger) ? 2 * static_cast<double>(value) : static_cast<double>(larger);
+  return loss_quantile<T>(block_count(size, kUnits), pieces, share, control);
 }
 
-template double loss_quantile<float>(const Vector<float>&, double, const std::vector<char>&);
-template double loss_quantile<double>(const Vector<double>&, double, const std::vector<char>&);
+// The loss of a rank without sorting, or storing, all of them: its class first, then the losses of that class.
+template <class T>
+double loss_quantile(Index pieces, const LossesInPieces<T>& losses, double share, const Control& control) {
+  struct Sum {
+    double losses = 0;
+    Index units = 0;
+  };
+  std::vector<Sum> sums(static_cast<std::size_t>(pieces));
+  std::vector<Count<T>> workers(static_cast<std::size_t>(thread_count(control)));
+  losses([&](Index piece, const T* l, Index count, int worker) {
+    sums[static_cast<std::size_t>(piece)] = {sum_of_sizes<T>(l, count), count};
+    Count<T>& mine = workers[static_cast<std::size_t>(worker)];
+    for (Index u = 0; u < count; ++u) ++mine.members[class_of(l[u])];
+    mine.largest = std::max(mine.largest, static_cast<T>(largest_size<T>(l, count)));
+  });
+  Sum total;
+  for (const Sum& sum : sums) total = {total.losses + sum.losses, total.units + sum.units};
+  if (!(total.losses > 0)) return 0;
+  Count<T> all;
+  for (const Count<T>& mine : workers) {
+    for (std::size_t c = 0; c < kClasses; ++c) all.members[c] += mine.members[c];
+    all.largest = std::max(all.largest, mine.largest);
+  }
+  // body(l, what the worker knows) for every loss
+  const auto over = [&](const auto& body) {
+    losses([&](Index, const T* l, Index count, int worker) {
+      for (Index u = 0; u < count; ++u) body(l[u], workers[static_cast<std::size_t>(worker)]);
+    });
+  };
+  // What is left of an exact reconstruction is rounding and does not count.
+  const double rounding = 1e-12 * total.losses / static_cast<double>(total.units);
+  const auto counts = [rounding](T l) { return static_cast<double>(l) > rounding; };
+  const std::size_t edge = class_of(static_cast<T>(rounding));
+  if (all.members[edge] > 0) over([&](T l, Count<T>& mine) { mine.tiny += class_of(l) == edge && !counts(l) ? 1 : 0; });
+  for (const Count<T>& mine : workers) all.members[edge] -= mine.tiny;
+  std::fill_n(all.members.begin(), edge, 0);
+  const auto count = std::accumulate(all.members.begin(), all.members.end(), std::ptrdiff_t{0});
+  const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(count));
+  std::size_t at = 0;
+  std::ptrdiff_t below = 0;  // in lower classes
+  while (below + all.members[at] <= std::min(rank, count - 1)) below += all.members[at++];
+  over([&](T l, Count<T>& mine) {
+    if (class_of(l) == at && counts(l)) mine.alike.push_back(l);
+  });
+  for (const Count<T>& mine : workers) all.alike.insert(all.alike.end(), mine.alike.begin(), mine.alike.end());
+  T value = all.largest;
+  if (rank < count) {
+    std::nth_element(all.alike.begin(), all.alike.begin() + (rank - below), all.alike.end());
+    value = all.alike[static_cast<std::size_t>(rank - below)];
+  }
+  if (below > 0 || *std::min_element(all.alike.begin(), all.alike.end()) < value)
+    return static_cast<double>(value) * (rank < count ? 1 : 1 + 1e-6);  // a share of 1: just above the largest
+  // Nobody is strictly below: equal losses (duplicates). The next larger one, or room enough to weigh them by half.
+  over([&](T l, Count<T>& mine) {
+    if (l > value) mine.next = std::min(mine.next, l);
+  });
+  for (const Count<T>& mine : workers) all.next = std::min(all.next, mine.next);
+  return std::isinf(all.next) ? 2 * static_cast<double>(value) : static_cast<double>(all.next);
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                         \
+  template double loss_quantile<T>(const Vector<T>&, double, const std::vector<char>&, const Control&); \
+  template double loss_quantile<T>(Index, const LossesInPieces<T>&, double, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
 
 }  // namespace pacewise

@@ -1,9 +1,10 @@
 #pragma once
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
 
-#include "pacewise/algebra/matrix.hpp"
+#include "pacewise/algebra/parallel.hpp"
 #include "pacewise/pace/level.hpp"
 
 namespace pacewise {
@@ -65,6 +66,14 @@ ScheduleState reopen(const ScheduleState& state, int iteration, const ScheduleOp
 /// as zero below 1e-12 of the mean: entries that reconstruct exactly (a dark background) would otherwise make the
 /// median 0 and select nothing. Where `observed` is not empty, the losses marked in it alone.
 template <class T>
-double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed = {});
+double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed = {},
+                     const Control& control = {});
+
+/// The same of losses nobody stores: losses(use) calls use(piece, numbers, count, worker) for every piece of them, on
+/// the threads of `control`, each time it is called.
+template <class T>
+using LossesInPieces = std::function<void(const std::function<void(Index, const T*, Index, int)>& use)>;
+template <class T>
+double loss_quantile(Index pieces, const LossesInPieces<T>& losses, double share, const Control& control);
 
 }  // namespace pacewise

@@ -168,9 +168,9 @@ void remove_row(double* L, Index stride, Index p, Index a, double* z, double* y)
 ActiveSet::ActiveSet(Index largest) : stride_((largest + kLanes - 1) / kLanes * kLanes + kLanes) {
   static_assert(kLanes == kWidth);
   const auto size = static_cast<std::size_t>(stride_);
-  factor_.resize(size * size);
-  rows_.resize(size * kLanes);
-  for (auto* v : {&z_, &y_, &zs_, &ys_, &zu_, &yu_, &sign_, &joins_, &order_}) v->resize(size);
+  factor_.assign(size * size, 0.0);
+  rows_.assign(size * kLanes, 0.0);
+  for (auto* v : {&z_, &y_, &zs_, &ys_, &zu_, &yu_, &sign_, &joins_, &order_}) v->assign(size, 0.0);
   set_.resize(size);
   candidates_.resize(size);
   joining_.reserve(size);

@@ -9,9 +9,7 @@ namespace pacewise {
 
 LassoScratch::LassoScratch(Index size) : factor(size, size) {
   const auto n = static_cast<std::size_t>(size);
-  u.resize(n);
-  step.resize(n);
-  delta.resize(n);
+  for (auto* v : {&u, &step, &delta}) v->assign(n, 0.0);
   support.reserve(n);
 }
 

@@ -21,6 +21,16 @@ void weigh(const Weights<T>& weights, Index j, MatrixView<U> column, Index top =
   }
 }
 
+/// Residuals of the samples from `first` on -> the losses of their entries, w r^2
+template <class T>
+void square_and_weigh(const Weights<T>& weights, Index first, MatrixView<T> R) {
+  for (Index j = 0; j < R.cols; ++j) {
+    T* x = R.col(j);
+    for (Index i = 0; i < R.rows; ++i) x[i] = x[i] * x[i];
+    weigh(weights, first + j, R.columns(j, 1));
+  }
+}
+
 /// R -= B S, by way of the nonzeros where S has few
 template <class T>
 void subtract_model(MatrixView<const T> B, MatrixView<const T> S, MatrixView<T> R);

@@ -92,15 +92,27 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
 }
 
 template <class T>
-std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level) {
+std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control) {
+  if (weights.sample.empty() && weights.feature.empty() && weights.entry.empty()) return {};
   if (level == Level::none) level = Level::sample;
   std::vector<char> observed(static_cast<std::size_t>(unit_count(level, m, n)), char{0});
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < m; ++i) {
-      if (!(weights(i, j) > T(0))) continue;
-      const Index unit = level == Level::element ? j * m + i : (level == Level::sample ? j : i);
-      observed[static_cast<std::size_t>(unit)] = 1;
+  // features are shared by all blocks of samples: each marks its own
+  const Index blocks = block_count(n);
+  std::vector<std::vector<char>> marks(static_cast<std::size_t>(level == Level::feature ? blocks : 0));
+  parallel_blocks(blocks, control.to_the_end(), [&](Index block, int) {
+    char* mark = observed.data();
+    if (level == Level::feature) {
+      marks[static_cast<std::size_t>(block)].assign(static_cast<std::size_t>(m), char{0});
+      mark = marks[static_cast<std::size_t>(block)].data();
     }
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j)
+      for (Index i = 0; i < m; ++i) {
+        if (!(weights(i, j) > T(0))) continue;
+        mark[level == Level::element ? j * m + i : (level == Level::sample ? j : i)] = 1;
+      }
+  });
+  for (const auto& mark : marks)
+    for (std::size_t i = 0; i < mark.size(); ++i) observed[i] = observed[i] != 0 || mark[i] != 0 ? 1 : 0;
   if (std::all_of(observed.begin(), observed.end(), [](char o) { return o != 0; })) observed.clear();
   return observed;
 }
@@ -187,7 +199,7 @@ void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, I
                                     Level, const Control&);                                                           \
   template void unit_losses<T>(MatrixView<const T>, const Weights<T>&, MatrixView<const T>, MatrixView<const T>,      \
                                Level, const Control&, Vector<T>&);                                                    \
-  template std::vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level);                               \
+  template std::vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level, const Control&);               \
   template void solve_weights<T>(const Vector<T>&, const Regularizer&, double, Vector<T>&, const Control&);           \
   template PaceSummary summarize<T>(const Vector<T>&, const Vector<T>&, const std::vector<char>&, const Regularizer&, \
                                     double, const Control&);                                                          \

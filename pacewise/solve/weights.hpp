@@ -34,7 +34,7 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
 
 /// 1 where a unit has an entry of positive weight. Empty when all have.
 template <class T>
-std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level);
+std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control = {});
 
 /// Sums over observed units.
 struct PaceSummary {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "pacewise/algebra/parallel.hpp"
 #include "pacewise/algebra/sparse.hpp"
 #include "pacewise/data/problem.hpp"
 
@@ -34,11 +35,26 @@ MatrixView<const T> view(const Rows<T>& a) {
   return {a.data(), static_cast<Index>(a.shape(1)), static_cast<Index>(a.shape(0))};
 }
 
-template <class T>
-Matrix<T> copy(const Rows<T>& a) {
+/// A matrix whose columns write(j, column) fills, on all threads
+template <class T, class Write>
+Matrix<T> by_columns(Index rows, Index cols, const Control& control, const Write& write) {
   Matrix<T> out;
-  out.take(Vector<T>(a.data(), a.data() + a.size()), static_cast<Index>(a.shape(1)), static_cast<Index>(a.shape(0)));
+  out.resize_for_overwrite(rows, cols);
+  parallel_blocks(block_count(cols), control.to_the_end(), [&](Index block, int) {
+    for (Index j = block * kBlock; j < block * kBlock + block_length(cols, block); ++j) write(j, out.col(j));
+  });
   return out;
+}
+
+template <class T>
+Matrix<T> copy(const Rows<T>& a, const Control& control = {1, nullptr, {}, nullptr}) {
+  const MatrixView<const T> from = view(a);
+  return by_columns<T>(from.rows, from.cols, control, [&](Index j, T* to) { std::copy_n(from.col(j), from.rows, to); });
+}
+
+template <class T>
+Matrix<T> zeros(Index rows, Index cols, const Control& control) {
+  return by_columns<T>(rows, cols, control, [&](Index, T* to) { std::fill_n(to, rows, T(0)); });
 }
 
 /// An (e, r) array as the library's e x r matrix: here rows are rows, so the numbers change places.
@@ -96,11 +112,12 @@ Sparse to_sparse(const SparseParts& parts);
 nb::object from_sparse(Sparse a);  // None where it is empty
 
 template <class T>
-Weights<T> to_weights(const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry) {
+Weights<T> to_weights(const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
+                      const Control& control) {
   Weights<T> out;
   if (sample) out.sample = copy(*sample);
   if (feature) out.feature = copy(*feature);
-  if (entry) out.entry = copy(*entry);
+  if (entry) out.entry = copy(*entry, control);
   return out;
 }
 

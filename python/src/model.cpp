@@ -119,7 +119,6 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
                   const nb::dict& given, const std::optional<nb::tuple>& laplacian,
                   const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points, int threads,
                   std::optional<double> max_seconds, const nb::object& callback) {
-  const Problem<T> problem{view(X), to_weights(sample, feature, entry)};
   const Options options = to_options(given);
   Graph graph;
   Matrix<double> coordinates;
@@ -148,6 +147,7 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
           return !answer.is(nb::handle(Py_False));
         });
       };
+    const Problem<T> problem{view(X), to_weights(sample, feature, entry, control)};
     result = fit<T>(problem, options, limited, each, inputs);
     model = model_of(*result);
   });

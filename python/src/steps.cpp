@@ -24,9 +24,10 @@ void require(bool rule, const std::string& text) {
 template <class T>
 class Prepared {
  public:
-  Prepared(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry)
-      : problem_{view(X), to_weights(sample, feature, entry)} {
-    if (!validate(problem_)) data_ = prepare(problem_, Normalize::none);
+  Prepared(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
+           const Control& control)
+      : problem_{view(X), to_weights(sample, feature, entry, control)} {
+    if (!validate(problem_, control)) data_ = prepare<T>(problem_, Normalize::none, nullptr, control);
   }
   MatrixView<const T> values() const { return data_ ? data_->values.view() : problem_.values; }
   const Weights<T>& weights() const { return data_ ? data_->weights : problem_.weights; }
@@ -103,14 +104,15 @@ nb::tuple encode_step(const Rows<T>& X, const Rows<T>& dictionary, double beta, 
                       double alpha, const std::optional<nb::tuple>& incidence, const MaybeRows<T>& consistency,
                       double gamma, const MaybeRows<T>& init, double tol, int max_rounds, int threads) {
   require(std::isfinite(beta) && beta >= 0, "beta = " + std::to_string(beta) + ": must be finite and >= 0");
-  const Prepared<T> data(X, sample, feature, entry);
-  const Index n = data.values().cols, r = view(dictionary).cols;
-  const Ties<T> ties(n, r, laplacian, alpha, incidence, consistency, gamma);
-  Matrix<T> S = init ? copy(*init) : Matrix<T>(r, n);
-  check_shapes<T>(data.values(), view(dictionary), S);
+  const Index n = view(X).cols, r = view(dictionary).cols;
   const StepOptions options = step_options(tol, max_rounds);
+  Matrix<T> S;
   StepReport report;
+  const Ties<T> ties(n, r, laplacian, alpha, incidence, consistency, gamma);
   run(threads, [&](const Control& control) {
+    const Prepared<T> data(X, sample, feature, entry, control);
+    S = init ? copy(*init, control) : zeros<T>(r, n, control);
+    check_shapes<T>(data.values(), view(dictionary), S);
     report =
         solve_codes<T>({data.values(), data.weights(), view(dictionary), beta, ties.coupling}, S, options, control);
   });
@@ -121,12 +123,12 @@ template <class T>
 nb::tuple dictionary_step(const Rows<T>& X, const Rows<T>& codes, const MaybeRows<T>& dictionary,
                           const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
                           double tol, int max_rounds, int threads) {
-  const Prepared<T> data(X, sample, feature, entry);
-  Matrix<T> B = dictionary ? copy(*dictionary) : Matrix<T>(data.values().rows, view(codes).rows);
-  check_shapes<T>(data.values(), B, view(codes));
+  Matrix<T> B = dictionary ? copy(*dictionary) : Matrix<T>(view(X).rows, view(codes).rows);
   const StepOptions options = step_options(tol, max_rounds);
   StepReport report;
   run(threads, [&](const Control& control) {
+    const Prepared<T> data(X, sample, feature, entry, control);
+    check_shapes<T>(data.values(), B, view(codes));
     report = solve_dictionary<T>({data.values(), data.weights(), view(codes)}, B, options, control);
   });
   return with_report(to_rows(std::move(B)), report);
@@ -181,8 +183,7 @@ nb::dict objective_parts(const Rows<T>& X, const Rows<T>& dictionary, const Rows
                          const std::optional<nb::tuple>& laplacian, double alpha,
                          const std::optional<nb::tuple>& incidence, const MaybeRows<T>& consistency, double gamma,
                          double eta, int threads) {
-  const Prepared<T> data(X, sample, feature, entry);
-  const MatrixView<const T> x = data.values();
+  const MatrixView<const T> x = view(X);
   check_shapes<T>(x, view(dictionary), view(codes));
   const Level level = parse_level(level_name);
   const Regularizer regularizer = to_regularizer(regularizer_name, parameters);
@@ -195,9 +196,11 @@ nb::dict objective_parts(const Rows<T>& X, const Rows<T>& dictionary, const Rows
                                                                   " at level " + level_name);
   Objective o;
   run(threads, [&](const Control& control) {
-    const Vector<T> losses = unit_losses<T>(x, data.weights(), view(dictionary), view(codes), level, control);
+    const Prepared<T> data(X, sample, feature, entry, control);
+    const Vector<T> losses =
+        unit_losses<T>(data.values(), data.weights(), view(dictionary), view(codes), level, control);
     if (v.empty() && level != Level::none) solve_weights(losses, regularizer, lambda, v, control);
-    const auto observed = observed_units(data.weights(), x.rows, x.cols, level);
+    const auto observed = observed_units(data.weights(), x.rows, x.cols, level, control);
     const PaceSummary pace = summarize(losses, v, observed, regularizer, lambda, control);
     o = code_terms<T>(view(codes), beta, ties.coupling, eta, control);
     o.fit = pace.fit;
