@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include "pacewise/algebra/blas_kernels.hpp"
 #include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/gram_sum.hpp"
 #include "pacewise/algebra/parallel.hpp"
 #include "pacewise/algebra/random.hpp"
 #include "pacewise/algebra/sums.hpp"
@@ -291,6 +293,45 @@ TEST(MatrixStorage, IsColumnMajorAlignedAndViewable) {
   const Matrix<double> copy = cast<double>(MatrixView<const float>(part));
   EXPECT_EQ(copy.rows(), 2);
   EXPECT_EQ(copy(1, 1), 5.0);
+}
+
+TEST(MatrixStorage, NewNumbersAreZeroUnlessTheyAreToBeOverwritten) {
+  Matrix<double> a(3, 4, 7.0);
+  a.resize(3, 6);
+  EXPECT_EQ(a(2, 3), 7);
+  EXPECT_EQ(largest_size(a.col(4), 6), 0);
+  a.resize_for_overwrite(2, 2);
+  EXPECT_EQ(a.size(), 4);
+  EXPECT_EQ(largest_size(a.data(), 4), 7) << "what was there";
+}
+
+TEST(GramSum, IsTheGramOfAllVectorsWithTheSameBitsOnAnyNumberOfThreads) {
+  for (const Index rows : {1, 5, 40})
+    for (const Index cols : {0, 1, 100, 128, 129, 1000}) {
+      const Matrix<double> a = random_matrix<double>(rows, cols, 11);
+      Matrix<double> expected(rows, rows);
+      for (Index j = 0; j < cols; ++j)
+        for (Index k = 0; k < rows; ++k)
+          for (Index l = 0; l < rows; ++l) expected(k, l) += a(k, j) * a(l, j);
+      const auto on = [&](int threads) {
+        Control control;
+        control.threads = threads;
+        std::vector<std::atomic<int>> times(static_cast<std::size_t>(cols));
+        const Matrix<double> sum = gram_sum(rows, cols, control, [&](Index first, MatrixView<double> part) {
+          for (Index j = 0; j < part.cols; ++j) {
+            std::copy_n(a.col(first + j), rows, part.col(j));
+            ++times[static_cast<std::size_t>(first + j)];
+          }
+        });
+        for (const auto& t : times) EXPECT_EQ(t.load(), 1) << "every vector is asked for once";
+        return sum;
+      };
+      const Matrix<double> one = on(1);
+      for (Index i = 0; i < one.size(); ++i)
+        EXPECT_NEAR(one.data()[i], expected.data()[i], 1e-12 * static_cast<double>(cols + 1));
+      EXPECT_EQ(one, on(2));
+      EXPECT_EQ(one, on(3));
+    }
 }
 
 TEST(ParallelBlocks, EveryBlockOnceWorkersInRangeAndAlone) {

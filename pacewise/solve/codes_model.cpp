@@ -123,7 +123,8 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   const bool unweighted = weights.sample.empty() && weights.feature.empty() && weights.entry.empty();
   // Every product packs B anew, as much work as packing as many samples as there are atoms: more samples at a time, but
   // blocks enough for some threads.
-  const Index size = kBlock * std::clamp<Index>(n / (4 * kBlock), 1, 4);
+  const Index about = kBlock * std::clamp<Index>(n / (4 * kBlock), 1, 4);
+  const Index size = std::max<Index>(1, block_count(n, std::max<Index>(n / about, 1)));  // no remnant
   Vector<double> top(static_cast<std::size_t>(block_count(n, size)), 0.0);
   std::vector<Matrix<T>> weighted(unweighted ? 0 : static_cast<std::size_t>(thread_count(control)));
   for (auto& w : weighted) w.resize(m, std::min(n, size));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/gram_sum.hpp"
 #include "pacewise/algebra/sums.hpp"
 
 namespace pacewise {
@@ -20,27 +20,12 @@ void require(const Sparse& H, MatrixView<const T> S, double eta) {
 
 /// S S' + eta, r x r
 template <class T>
-Matrix<double> ridge_gram(MatrixView<const T> S, double eta) {
-  Matrix<double> G(S.rows, S.rows), part(S.rows, std::min(S.cols, Index{256}));
-  for (Index first = 0; first < S.cols; first += part.cols()) {
-    const Index b = std::min(part.cols(), S.cols - first);
-    for (Index j = 0; j < b; ++j)
-      for (Index k = 0; k < S.rows; ++k) part(k, j) = static_cast<double>(S(k, first + j));
-    gram<double>(Op::plain, 1, part.view().columns(0, b), 1, G.view());
-  }
+Matrix<double> ridge_gram(MatrixView<const T> S, double eta, const Control& control) {
+  Matrix<double> G = gram_sum(S.rows, S.cols, control, [&](Index first, MatrixView<double> part) {
+    for (Index j = 0; j < part.cols; ++j) std::copy_n(S.col(first + j), S.rows, part.col(j));
+  });
   for (Index k = 0; k < S.rows; ++k) G(k, k) += eta;
   return G;
-}
-
-/// y = S h_e for hyperedge e: column e of the transposed incidence lists its samples
-template <class T>
-void edge_sum(const Sparse& edges, MatrixView<const T> S, Index e, double* y) {
-  std::fill_n(y, S.rows, 0.0);
-  for (Index at = edges.start[static_cast<std::size_t>(e)]; at < edges.start[static_cast<std::size_t>(e + 1)]; ++at) {
-    const T* s = S.col(edges.index[static_cast<std::size_t>(at)]);
-    const double h = edges.value[static_cast<std::size_t>(at)];
-    for (Index k = 0; k < S.rows; ++k) y[k] += h * static_cast<double>(s[k]);
-  }
 }
 
 template <class T>
@@ -59,8 +44,7 @@ double residual(const Sparse& edges, MatrixView<const T> S, const Matrix<double>
     const Index first = block * kBlock, b = block_length(e, block);
     Edges& w = workers[static_cast<std::size_t>(worker)];
     for (Index at = 0; at < b; ++at) edge_sum(edges, S, first + at, w.y.col(at));
-    for (Index k = 0; k < r; ++k)
-      for (Index at = 0; at < b; ++at) w.q(k, at) = static_cast<double>(Q(first + at, k));
+    rows_of(Q, first, w.q.view().columns(0, b));
     scale[static_cast<std::size_t>(block)] = largest_size<double>(w.y.data(), r * b);
     gemm<double>(Op::plain, Op::plain, 1, G, w.q.view().columns(0, b), -1, w.y.view().columns(0, b));
     worst[static_cast<std::size_t>(block)] = largest_size<double>(w.y.data(), r * b);
@@ -81,7 +65,7 @@ StepReport solve_consistency(const Sparse& incidence, MatrixView<const T> S, dou
   require(incidence, S, eta);
   const SerialBlas serial;
   const Sparse edges = transpose(incidence);
-  const Matrix<double> G = ridge_gram(S, eta);
+  const Matrix<double> G = ridge_gram(S, eta, control);
   Matrix<double> L = G;
   if (!cholesky(L)) throw Error("consistency step: codes are not finite");
   const Index r = S.rows, e = incidence.rows;
@@ -107,7 +91,7 @@ template <class T>
 double consistency_certificate(const Sparse& incidence, MatrixView<const T> S, double eta, const Matrix<T>& Q,
                                const Control& control) {
   require(incidence, S, eta);
-  return residual(transpose(incidence), S, ridge_gram(S, eta), Q, control);
+  return residual(transpose(incidence), S, ridge_gram(S, eta, control), Q, control);
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                                     \

@@ -174,7 +174,7 @@ void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a,
   for (int stale = 0; best.certificate > goal && stale < patience && report.rounds < options.max_rounds;) {
     dual.model_about(y, slope, delta);
     dual.solve(std::max(0.1 * goal, 1e-2 * std::min(last, 1e-2)), passes, control);
-    dual.primal(candidate);
+    dual.primal(candidate, control);
     into_ball(candidate);
     Evaluation now = evaluate(problem, candidate.view(), a, control);
     if (control.stop()) return;
@@ -195,8 +195,7 @@ void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a,
 template <class T>
 void into_ball(Matrix<T>& B) {
   for (Index k = 0; k < B.cols(); ++k) {
-    double norm2 = 0;
-    for (Index i = 0; i < B.rows(); ++i) norm2 += static_cast<double>(B(i, k)) * static_cast<double>(B(i, k));
+    const double norm2 = inner_product<T>(B.col(k), B.col(k), B.rows());
     if (!(norm2 > 1)) continue;
     const double shrink = 1 / std::sqrt(norm2);
     for (Index i = 0; i < B.rows(); ++i) B(i, k) = static_cast<T>(shrink * static_cast<double>(B(i, k)));
@@ -255,7 +254,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
       ++stale;
       continue;
     }
-    dual.primal(candidate);
+    dual.primal(candidate, control);
     into_ball(candidate);
     now = evaluation(candidate);
     if (control.stop()) break;

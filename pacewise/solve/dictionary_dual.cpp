@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace pacewise {
 
@@ -19,15 +20,25 @@ DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std
     inverse[k] = 1 / std::sqrt(curvature[k]);
   }
   u_ = static_cast<Index>(used_.size());
-  for (Index j = 0; j < n_; ++j) {
-    for (Index k = 0; k < problem.S.rows; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      if (place[at] < 0 || problem.S(k, j) == T(0)) continue;
-      codes_.atom.push_back(place[at]);
-      codes_.code.push_back(static_cast<double>(problem.S(k, j)) * inverse[at]);
-    }
-    codes_.start.push_back(codes_.atom.size());
-  }
+  // the codes' nonzeros: counted, then written, on all threads
+  const auto over_codes = [&](const auto& body) {
+    parallel_blocks(block_count(n_), control.to_the_end(), [&](Index block, int) {
+      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+        for (Index k = 0; k < problem.S.rows; ++k)
+          if (problem.S(k, j) != T(0) && place[static_cast<std::size_t>(k)] >= 0) body(j, static_cast<std::size_t>(k));
+    });
+  };
+  codes_.start.assign(static_cast<std::size_t>(n_) + 1, 0);
+  over_codes([&](Index j, std::size_t) { ++codes_.start[static_cast<std::size_t>(j) + 1]; });
+  std::partial_sum(codes_.start.begin(), codes_.start.end(), codes_.start.begin());
+  codes_.atom.resize(codes_.start.back());
+  codes_.code.resize(codes_.start.back());
+  std::vector<std::size_t> next(codes_.start);
+  over_codes([&](Index j, std::size_t k) {
+    const std::size_t at = next[static_cast<std::size_t>(j)]++;
+    codes_.atom[at] = place[k];
+    codes_.code[at] = static_cast<double>(problem.S(static_cast<Index>(k), j)) * inverse[k];
+  });
   solution_.resize(u_, m_);
   hessian_.resize(u_, u_);
   factor_.resize(u_, u_);
@@ -132,12 +143,15 @@ void DictionaryDual<T>::model_about(const Matrix<double>& y, const Matrix<double
 }
 
 template <class T>
-void DictionaryDual<T>::primal(Matrix<T>& B) const {
-  for (Index k = 0; k < u_; ++k) {
-    const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
-    T* b = B.col(used_[static_cast<std::size_t>(k)]);
-    for (Index i = 0; i < m_; ++i) b[i] = static_cast<T>(solution_(k, i) / d);
-  }
+void DictionaryDual<T>::primal(Matrix<T>& B, const Control& control) const {
+  constexpr Index atoms = 16;
+  parallel_blocks(block_count(u_, atoms), control.to_the_end(), [&](Index block, int) {
+    for (Index k = block * atoms; k < block * atoms + block_length(u_, block, atoms); ++k) {
+      const double d = std::sqrt(radius2_[static_cast<std::size_t>(k)]);
+      T* b = B.col(used_[static_cast<std::size_t>(k)]);
+      for (Index i = 0; i < m_; ++i) b[i] = static_cast<T>(solution_(k, i) / d);
+    }
+  });
 }
 
 template <class T>

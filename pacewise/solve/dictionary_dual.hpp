@@ -29,7 +29,7 @@ class DictionaryDual {
   /// The largest |h_k| / d_k^2, or h_k / d_k^2 where the multiplier is zero
   double violation() const;
   /// B at the current multipliers, in the problem's own units; unused atoms keep their values
-  void primal(Matrix<T>& B) const;
+  void primal(Matrix<T>& B, const Control& control) const;
   /// q from the data, which slope() wants
   void aim_at_data(const Control& control);
   /// Without entry weights: the fit's gradient in B (m x r, the problem's own units) from M and q instead of the
@@ -55,14 +55,14 @@ class DictionaryDual {
   bool one_gram() const { return problem_.weights.entry.empty() && problem_.weights.feature.empty(); }
   double sample_weight(Index j) const;
   void make_shared_gram(const Control& control);
-  void fill_codes(Index first, Index count, Matrix<double>& part) const;
+  void fill_codes(Index first, MatrixView<double> part) const;
   enum class Curvature : std::uint8_t { fresh, reused };
   void pass(Curvature curvature, const Control& control);
   void pass_one_gram(const Control& control);
   void pass_scaled_gram(bool with_hessian, const Control& control);
   void hessian_by_groups(const std::vector<double>& theta, const Control& control);
   void pass_rows(bool with_hessian, const Control& control);
-  void measure_slope();
+  void measure_slope(const Control& control);
   bool newton_direction(bool secular);
   double bounded(double from, double to) const;
   void fixed_point_step();

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "pacewise/algebra/gram_sum.hpp"
 #include "pacewise/solve/dictionary_dual.hpp"
 
 // The passes over the rows of the dictionary: b_i(lambda), gradient and Hessian of the dual.
@@ -16,46 +17,48 @@ double DictionaryDual<T>::sample_weight(Index j) const {
 
 // part(:, j) = s_(first + j), scaled as everything here
 template <class T>
-void DictionaryDual<T>::fill_codes(Index first, Index count, Matrix<double>& part) const {
-  part.fill(0);
-  for (Index j = 0; j < count; ++j)
+void DictionaryDual<T>::fill_codes(Index first, MatrixView<double> part) const {
+  for (Index j = 0; j < part.cols; ++j) {
+    std::fill_n(part.col(j), part.rows, 0.0);
     for (std::size_t at = codes_.start[static_cast<std::size_t>(first + j)];
          at < codes_.start[static_cast<std::size_t>(first + j + 1)]; ++at)
       part(codes_.atom[at], j) = codes_.code[at];
-}
-
-// M = S diag(omega) S', by a dense product over blocks of samples
-template <class T>
-void DictionaryDual<T>::make_shared_gram(const Control&) {
-  gram_.resize(u_, u_);
-  gram_.fill(0);
-  Matrix<double> part(u_, std::min(n_, Index{256}));
-  for (Index first = 0; first < n_; first += part.cols()) {
-    const Index b = std::min(part.cols(), n_ - first);
-    fill_codes(first, b, part);
-    for (Index j = 0; j < b; ++j) {
-      const double root = std::sqrt(sample_weight(first + j));
-      for (Index k = 0; k < u_; ++k) part(k, j) *= root;
-    }
-    gram<double>(Op::plain, 1, part.view().columns(0, b), 1, gram_.view());
   }
 }
 
-// q_i = sum_j w_ij v_ij x_ij s_j, a dense product over blocks of samples
+// M = S diag(omega) S'
+template <class T>
+void DictionaryDual<T>::make_shared_gram(const Control& control) {
+  gram_ = gram_sum(u_, n_, control, [&](Index first, MatrixView<double> part) {
+    fill_codes(first, part);
+    for (Index j = 0; j < part.cols; ++j) {
+      const double root = std::sqrt(sample_weight(first + j));
+      for (Index k = 0; k < u_; ++k) part(k, j) *= root;
+    }
+  });
+}
+
+// q_i = sum_j w_ij v_ij x_ij s_j, a dense product over blocks of samples; the codes of the next are filled in meanwhile
 template <class T>
 void DictionaryDual<T>::aim_at_data(const Control& control) {
   constexpr Index rows = 128, samples = 256;
   const Index blocks = block_count(m_, rows);
-  std::vector<Matrix<double>> x(static_cast<std::size_t>(thread_count(control)), Matrix<double>(rows, samples));
+  std::vector<Matrix<double>> x(static_cast<std::size_t>(thread_count(control)));
+  for (auto& values : x) values.resize_for_overwrite(rows, samples);
   std::vector<double> energy(static_cast<std::size_t>(blocks), 0.0);
-  Matrix<double> part(u_, std::min(n_, samples));
-  data_.resize(u_, m_);
-  data_.fill(0);
+  Matrix<double> part(u_, std::min(n_, samples)), next(part);
+  data_ = Matrix<double>(u_, m_);
+  fill_codes(0, next.view());
   for (Index first = 0; first < n_ && !control.stop(); first += samples) {
     const Index b = std::min(samples, n_ - first);
-    fill_codes(first, b, part);
-    parallel_blocks(blocks, control, [&](Index block, int worker) {
-      const Index top = block * rows, count = block_length(m_, block, rows);
+    std::swap(part, next);
+    parallel_blocks(1 + blocks, control, [&](Index task, int worker) {
+      if (task == 0) {
+        const Index then = first + samples;
+        if (then < n_) fill_codes(then, next.view().columns(0, std::min(samples, n_ - then)));
+        return;
+      }
+      const Index block = task - 1, top = block * rows, count = block_length(m_, block, rows);
       const MatrixView<double> wx(x[static_cast<std::size_t>(worker)].data(), count, b);
       double sum = 0;
       for (Index j = 0; j < b; ++j)
@@ -104,18 +107,22 @@ void DictionaryDual<T>::pass_one_gram(const Control& control) {
       for (Index k = 0; k < u_; ++k) x(k, i) += centre_(k, first + i);
   });
   const Index groups = std::min<Index>(blocks, 8);  // whatever the threads
-  std::vector<Matrix<double>> parts(static_cast<std::size_t>(groups), Matrix<double>(u_, u_));
-  parallel_blocks(groups, control, [&](Index g, int) {
-    const Index first = g * m_ / groups, last = (g + 1) * m_ / groups;
-    gram<double>(Op::plain, 2, std::as_const(solution_).view().columns(first, last - first), 0,
-                 parts[static_cast<std::size_t>(g)].view());
+  std::vector<Matrix<double>> parts(static_cast<std::size_t>(groups));
+  parallel_blocks(1 + groups, control, [&](Index task, int) {
+    if (task == 0) {
+      cholesky_invert(factor_);
+      return;
+    }
+    const Index g = task - 1, first = g * m_ / groups, last = (g + 1) * m_ / groups;
+    Matrix<double>& part = parts[static_cast<std::size_t>(g)];
+    part.resize_for_overwrite(u_, u_);
+    gram<double>(Op::plain, 2, std::as_const(solution_).view().columns(first, last - first), 0, part.view());
   });
   hessian_.fill(0);
   for (const Matrix<double>& part : parts)
     for (Index i = 0; i < part.size(); ++i) hessian_.data()[i] += part.data()[i];
   for (Index k = 0; k < u_; ++k)
     slope_[static_cast<std::size_t>(k)] = hessian_(k, k) / 2 - radius2_[static_cast<std::size_t>(k)];
-  cholesky_invert(factor_);
   for (Index l = 0; l < u_; ++l)
     for (Index k = 0; k < u_; ++k) hessian_(k, l) *= factor_(k, l);
 }
@@ -126,17 +133,19 @@ void DictionaryDual<T>::pass_one_gram(const Control& control) {
 template <class T>
 void DictionaryDual<T>::pass_scaled_gram(bool with_hessian, const Control& control) {
   const auto phi = [&](Index i) { return static_cast<double>(problem_.weights.feature[static_cast<std::size_t>(i)]); };
-  const auto half = [&](Index k) { return 1 / std::sqrt(delta_ + lambda_[static_cast<std::size_t>(k)]); };
+  Vector<double> half(static_cast<std::size_t>(u_));  // D^-1/2
+  for (std::size_t k = 0; k < half.size(); ++k) half[k] = 1 / std::sqrt(delta_ + lambda_[k]);
   factor_ = gram_;
   for (Index l = 0; l < u_; ++l)
-    for (Index k = 0; k < u_; ++k) factor_(k, l) *= half(k) * half(l);
+    for (Index k = 0; k < u_; ++k) factor_(k, l) *= half.data()[k] * half.data()[l];
   const std::vector<double> theta = symmetric_eigen(factor_);
   for (Index l = 0; l < u_; ++l)
-    for (Index k = 0; k < u_; ++k) factor_(k, l) *= half(k);
+    for (Index k = 0; k < u_; ++k) factor_(k, l) *= half.data()[k];
   constexpr Index rows = 256;
   parallel_blocks(block_count(m_, rows), control, [&](Index block, int) {
     const Index first = block * rows, b = block_length(m_, block, rows);
-    Matrix<double> modes(u_, b);
+    Matrix<double> modes;
+    modes.resize_for_overwrite(u_, b);
     const auto x = solution_.view().columns(first, b);
     gemm<double>(Op::transposed, Op::plain, 1, factor_, x, 0, modes.view());
     for (Index i = 0; i < b; ++i)
@@ -146,7 +155,7 @@ void DictionaryDual<T>::pass_scaled_gram(bool with_hessian, const Control& contr
     gemm<double>(Op::plain, Op::plain, 1, factor_, modes, 1, x);
   });
   if (with_hessian) hessian_by_groups(theta, control);
-  measure_slope();
+  measure_slope(control);
 }
 
 // The Hessian only steers: rows with nearly the same phi share an inverse, the one of their mean.
@@ -161,16 +170,20 @@ void DictionaryDual<T>::hessian_by_groups(const std::vector<double>& theta, cons
   std::vector<Matrix<double>> parts(static_cast<std::size_t>(groups));
   parallel_blocks(groups, control, [&](Index g, int) {
     const Index first = g * m_ / groups, last = (g + 1) * m_ / groups;
-    Matrix<double> members(u_, last - first), scaled(u_, u_), inverse(u_, u_);
+    Matrix<double> members, scaled, inverse;
+    members.resize_for_overwrite(u_, last - first);
+    scaled.resize_for_overwrite(u_, u_);
+    inverse.resize_for_overwrite(u_, u_);
     double mean = 0;
     for (Index i = first; i < last; ++i) {
       const Index row = order[static_cast<std::size_t>(i)];
       std::copy_n(solution_.col(row), u_, members.col(i - first));
       mean += phi(row) / static_cast<double>(last - first);
     }
-    for (Index t = 0; t < u_; ++t)
-      for (Index k = 0; k < u_; ++k)
-        scaled(k, t) = factor_(k, t) / std::sqrt(mean * std::max(theta[static_cast<std::size_t>(t)], 0.0) + 1);
+    for (Index t = 0; t < u_; ++t) {
+      const double root = std::sqrt(mean * std::max(theta[static_cast<std::size_t>(t)], 0.0) + 1);
+      for (Index k = 0; k < u_; ++k) scaled(k, t) = factor_(k, t) / root;
+    }
     gram<double>(Op::plain, 1, scaled, 0, inverse.view());
     Matrix<double>& part = parts[static_cast<std::size_t>(g)];
     part.resize(u_, u_);
@@ -183,11 +196,18 @@ void DictionaryDual<T>::hessian_by_groups(const std::vector<double>& theta, cons
 }
 
 template <class T>
-void DictionaryDual<T>::measure_slope() {
-  for (Index k = 0; k < u_; ++k) slope_[static_cast<std::size_t>(k)] = 0;
-  for (Index i = 0; i < m_; ++i)
-    for (Index k = 0; k < u_; ++k) slope_[static_cast<std::size_t>(k)] += solution_(k, i) * solution_(k, i);
-  for (std::size_t k = 0; k < slope_.size(); ++k) slope_[k] -= radius2_[k];
+void DictionaryDual<T>::measure_slope(const Control& control) {
+  Matrix<double> squares(u_, block_count(m_));
+  parallel_blocks(squares.cols(), control, [&](Index block, int) {
+    double* sum = squares.col(block);
+    for (Index i = block * kBlock; i < block * kBlock + block_length(m_, block); ++i)
+      for (Index k = 0; k < u_; ++k) sum[k] += solution_(k, i) * solution_(k, i);
+  });
+  for (Index k = 0; k < u_; ++k) {
+    double sum = 0;
+    for (Index block = 0; block < squares.cols(); ++block) sum += squares(k, block);
+    slope_[static_cast<std::size_t>(k)] = sum - radius2_[static_cast<std::size_t>(k)];
+  }
 }
 
 // A Gram for every row: of its entries' weights, or a multiple of the one they share
@@ -197,7 +217,7 @@ void DictionaryDual<T>::pass_rows(bool with_hessian, const Control& control) {
   for (double& d : diagonal) d += delta_;
   Matrix<double>* hessian = with_hessian ? &hessian_ : nullptr;
   std::visit([&](auto& rows) { rows.solve(diagonal, centre_, solution_, hessian, control); }, *rows_);
-  measure_slope();
+  measure_slope(control);
 }
 
 #define PACEWISE_INSTANTIATE(T)                                      \

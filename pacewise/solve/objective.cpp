@@ -3,46 +3,40 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pacewise/algebra/dense.hpp"
+#include "pacewise/algebra/gram_sum.hpp"
 #include "pacewise/algebra/sums.hpp"
+#include "pacewise/solve/consistency.hpp"
 
 namespace pacewise {
 namespace {
 
-/// |H - Q S|_F^2 = |H|^2 - 2 sum_(e,j in H) h q_e's_j + <Q'Q, S S'>: no e x n array
+/// |H - Q S|_F^2 = |H|^2 - 2 sum_e q_e'S h_e + <Q'Q, S S'>, and |Q|_F^2 = tr Q'Q: no e x n array
+struct Consistency {
+  double gap = 0, ridge = 0;
+};
 template <class T>
-double consistency_gap(MatrixView<const T> S, const Sparse& H, const Matrix<T>& Q, const Control& control) {
-  const Index r = S.rows, n = S.cols, blocks = block_count(n);
+Consistency consistency_terms(MatrixView<const T> S, const Sparse& H, const Matrix<T>& Q, const Control& control) {
+  const Index r = S.rows, n = S.cols;
   const SerialBlas serial;
-  Matrix<double> rows(r, Q.rows());  // of Q, a column each
-  for (Index k = 0; k < r; ++k)
-    for (Index e = 0; e < Q.rows(); ++e) rows(k, e) = static_cast<double>(Q(e, k));
-  Matrix<double> qq(r, r);
-  gram<double>(Op::plain, 1, rows, 0, qq.view());
-  std::vector<double> parts(static_cast<std::size_t>(blocks), 0.0);
-  struct Samples {
-    Matrix<double> s, image;
-  };
-  std::vector<Samples> workers(static_cast<std::size_t>(thread_count(control)),
-                               {Matrix<double>(r, std::min(n, kBlock)), Matrix<double>(r, std::min(n, kBlock))});
-  parallel_blocks(blocks, control, [&](Index block, int worker) {
-    const Index first = block * kBlock, b = block_length(n, block);
-    Samples& w = workers[static_cast<std::size_t>(worker)];
-    double sum = 0;
-    for (Index j = 0; j < b; ++j) {
-      std::copy_n(S.col(first + j), r, w.s.col(j));
-      for (Index at = H.start[static_cast<std::size_t>(first + j)];
-           at < H.start[static_cast<std::size_t>(first + j + 1)]; ++at) {
-        const double h = H.value[static_cast<std::size_t>(at)];
-        sum += h * h - 2 * h * inner_product<double>(rows.col(H.index[static_cast<std::size_t>(at)]), w.s.col(j), r);
-      }
+  const Sparse edges = transpose(H);
+  std::vector<double> along(static_cast<std::size_t>(edges.cols), 0.0);  // q_e'S h_e
+  const Matrix<double> qq = gram_sum(r, edges.cols, control, [&](Index first, MatrixView<double> q) {
+    rows_of(Q, first, q);
+    Vector<double> sum(static_cast<std::size_t>(r));
+    for (Index at = 0; at < q.cols; ++at) {
+      edge_sum(edges, S, first + at, sum.data());
+      along[static_cast<std::size_t>(first + at)] = inner_product<double>(q.col(at), sum.data(), r);
     }
-    gemm<double>(Op::plain, Op::plain, 1, qq, w.s.view().columns(0, b), 0, w.image.view().columns(0, b));
-    parts[static_cast<std::size_t>(block)] = sum + inner_product<double>(w.s.data(), w.image.data(), r * b);
   });
-  double total = 0;
-  for (const double p : parts) total += p;
-  return total;
+  const Matrix<double> ss = gram_sum(r, n, control, [&](Index first, MatrixView<double> part) {
+    for (Index j = 0; j < part.cols; ++j) std::copy_n(S.col(first + j), r, part.col(j));
+  });
+  Consistency out;
+  for (const double h : H.value) out.gap += h * h;
+  for (const double a : along) out.gap -= 2 * a;
+  out.gap += inner_product<double>(qq.data(), ss.data(), qq.size());
+  for (Index k = 0; k < r; ++k) out.ridge += qq(k, k);
+  return out;
 }
 
 }  // namespace
@@ -77,13 +71,8 @@ Objective code_terms(MatrixView<const T> S, double beta, const Coupling<T>& coup
     out.manifold += coupling.alpha * manifold[static_cast<std::size_t>(block)];
   }
   if (coupling.consistent()) {
-    double ridge = 0;
-    for (Index i = 0; i < coupling.consistency->size(); ++i) {
-      const double q = static_cast<double>(coupling.consistency->data()[i]);
-      ridge += q * q;
-    }
-    out.consistency =
-        coupling.gamma * (consistency_gap(S, *coupling.incidence, *coupling.consistency, control) + eta * ridge);
+    const Consistency terms = consistency_terms(S, *coupling.incidence, *coupling.consistency, control);
+    out.consistency = coupling.gamma * (terms.gap + eta * terms.ridge);
   }
   return out;
 }
