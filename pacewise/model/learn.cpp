@@ -1,6 +1,8 @@
 #include "pacewise/model/learn.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "pacewise/algebra/dense.hpp"
@@ -30,7 +32,7 @@ constexpr double kFloatTol = 1e-5;
 /// Calls body(j) for every sample, on all threads; nothing stops it.
 template <class Body>
 void over_samples(Index samples, const Control& control, const Body& body) {
-  parallel_blocks(block_count(samples), {control.threads, nullptr, {}, nullptr}, [&](Index block, int) {
+  parallel_blocks(block_count(samples), control.to_the_end(), [&](Index block, int) {
     for (Index j = block * kBlock; j < block * kBlock + block_length(samples, block); ++j) body(j);
   });
 }
@@ -44,11 +46,12 @@ MatrixView<const T> every(MatrixView<const T> X, Index first, Index blocks) {
 template <class T, class Beside>
 void add_products(MatrixView<const T> X, MatrixView<const std::type_identity_t<T>> S, MatrixView<T> C,
                   const Control& control, const Beside& beside) {
-  constexpr Index kRows = 256;
-  Index nonzero = 0;
-  for (Index j = 0; j < S.cols; ++j)
-    for (Index k = 0; k < S.rows; ++k) nonzero += S(k, j) != T(0) ? 1 : 0;
-  const bool dense = 10 * nonzero > S.rows * S.cols;
+  constexpr Index kRows = 128;
+  std::vector<Index> nonzero(static_cast<std::size_t>(S.cols));
+  over_samples(S.cols, control, [&](Index j) {
+    nonzero[static_cast<std::size_t>(j)] = S.rows - std::count(S.col(j), S.col(j) + S.rows, T(0));
+  });
+  const bool dense = 10 * std::accumulate(nonzero.begin(), nonzero.end(), Index{0}) > S.rows * S.cols;
   std::vector<std::int32_t> atom;
   std::vector<std::size_t> begin(1, 0);
   for (Index j = 0; j < S.cols && !dense; ++j) {
@@ -56,7 +59,7 @@ void add_products(MatrixView<const T> X, MatrixView<const std::type_identity_t<T
       if (S(k, j) != T(0)) atom.push_back(static_cast<std::int32_t>(k));
     begin.push_back(atom.size());
   }
-  parallel_blocks(1 + block_count(X.rows, kRows), {control.threads, nullptr, {}, nullptr}, [&](Index task, int) {
+  parallel_blocks(1 + block_count(X.rows, kRows), control.to_the_end(), [&](Index task, int) {
     if (task == 0) {
       beside();
       return;
@@ -117,10 +120,11 @@ class Learner {
 
   const Matrix<T>& dictionary() const { return B_; }
   Matrix<T> codes() const {
-    Matrix<T> S(B_.cols(), X_.cols);
-    for (Index b = 0; b < blocks_; ++b)
-      for (Index j = 0; j < S_[static_cast<std::size_t>(b)].cols(); ++j)
-        std::copy_n(S_[static_cast<std::size_t>(b)].col(j), S.rows(), S.col(b + j * blocks_));
+    Matrix<T> S;
+    S.resize_for_overwrite(B_.cols(), X_.cols);
+    over_samples(X_.cols, control_, [&](Index j) {
+      std::copy_n(S_[static_cast<std::size_t>(j % blocks_)].col(j / blocks_), S.rows(), S.col(j));
+    });
     return S;
   }
   /// All codes anew, and the sums made from them alone
@@ -139,7 +143,7 @@ class Learner {
     StepOptions step;
     step.tol = tol;
     out.certificate.codes = solve_codes<T>(problem, out.codes, step, control_).certificate;
-    const Control to_the_end{control_.threads, nullptr, {}, nullptr};
+    const Control to_the_end = control_.to_the_end();
     if (control_.stop()) out.certificate.codes = codes_certificate(problem, out.codes, to_the_end);
     sum_up(out.codes);
     out.objective = code_terms<T>(out.codes, beta_, {}, 0, to_the_end);
@@ -159,8 +163,11 @@ class Learner {
       StepOptions step;
       step.tol = kBlockTol;
       solve_codes<T>({X, unweighted_, B_, beta_, {}}, S, step, control_);
-      Matrix<T> change = S;
-      for (Index i = 0; i < change.size(); ++i) change.data()[i] -= before.data()[i];
+      Matrix<T> change;
+      change.resize_for_overwrite(S.rows(), S.cols());
+      over_samples(S.cols(), control_, [&](Index j) {
+        for (Index k = 0; k < S.rows(); ++k) change(k, j) = S(k, j) - before(k, j);
+      });
       add_products<T>(X, change, C_.view(), control_, [&] {
         gram<T>(Op::plain, -1, before, 1, A_.view());
         gram<T>(Op::plain, 1, S, 1, A_.view());
@@ -273,11 +280,12 @@ double check_data(MatrixView<const T> X, const Matrix<T>& B, const Control& cont
   return top;
 }
 
-template <class T>
-Matrix<float> in_float(MatrixView<const T> X, const Control& control) {
-  Matrix<float> out(X.rows, X.cols);
+template <class To, class From>
+Matrix<To> converted(MatrixView<const From> X, const Control& control) {
+  Matrix<To> out;
+  out.resize_for_overwrite(X.rows, X.cols);
   over_samples(X.cols, control, [&](Index j) {
-    for (Index i = 0; i < X.rows; ++i) out(i, j) = static_cast<float>(X(i, j));
+    for (Index i = 0; i < X.rows; ++i) out(i, j) = static_cast<To>(X(i, j));
   });
   return out;
 }
@@ -322,11 +330,11 @@ Learned<T> learn(MatrixView<const T> X, Matrix<T> dictionary, const LearnOptions
   std::vector<double> history;
   Matrix<T> codes(dictionary.cols(), X.cols);
   if (std::is_same_v<T, double>) {
-    const Matrix<float> rough_data = in_float(X, control);
+    const auto rough_data = converted<float>(X, control);
     Learner<float> rough(rough_data, cast<float, T>(dictionary), options.beta, control);
     rough.run(options.max_iter, std::max(options.tol, kFloatTol), history);
     dictionary = cast<T, float>(rough.dictionary());
-    codes = cast<T, float>(rough.codes());
+    codes = converted<T, float>(rough.codes(), control);
   }
   Learner<T> learner(X, std::move(dictionary), options.beta, control);
   bool stalled = false;
