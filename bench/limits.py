@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from measuring import ATOMS, clock, learn_ours, race, unit
+from measuring import ATOMS, clock, coder_of, learn_ours, race, unit, with_holes
 
 import numpy as np
 
@@ -17,18 +17,24 @@ def threads(table, data, repeat):
     X, B = data["mnist-test"]
     C, D = data["coil20"]
     weight = np.random.default_rng(0).uniform(0.2, 1.0, C.shape)
-    _, L = pacewise.hypergraph(C, 3, space="half:40")
+    graph = pacewise.hypergraph(C, 3, space="half:40")
+    holes, _ = with_holes(C, 0.1, np.random.default_rng(0))
+    X32, B32 = X.astype(np.float32), B.astype(np.float32)
     S = pacewise.sparse_encode(C, D, beta=0.02)
     start = C[:ATOMS]
     work = {
         "encode": lambda t: pacewise.sparse_encode(X, B, beta=0.02, tol=1e-6, n_threads=t),
+        "encode, float32": lambda t: pacewise.sparse_encode(X32, B32, beta=0.02, tol=1e-5, n_threads=t),
+        "encode, 10 % missing": lambda t: pacewise.sparse_encode(holes, D, beta=0.02, tol=1e-6, n_threads=t),
         "encode, entry weights": lambda t: pacewise.sparse_encode(C, D, beta=0.02, entry_weight=weight, tol=1e-6, n_threads=t),
         "learn": lambda t: learn_ours(C, start, 0.02, 4, t),
-        "codes, alpha 64": lambda t: pacewise.sparse_encode(C, D, beta=0.02, alpha=64, laplacian=L, tol=1e-6, n_threads=t),
+        "codes, alpha 64": lambda t: pacewise.sparse_encode(C, D, beta=0.02, alpha=64, laplacian=graph[1], tol=1e-6, n_threads=t),
         "3 nearest neighbours": lambda t: pacewise.kneighbors(X[:5000], 3, n_threads=t),
         "k-means": lambda t: pacewise.kmeans(S, 20, n_init=10, n_threads=t),
         "dictionary, entry weights": lambda t: pacewise.update_dictionary(C, S, dictionary=D, entry_weight=weight, tol=1e-4, n_threads=t),
     }
+    for level in ("sample", "feature", "element"):
+        work[f"whole fit, {level}"] = lambda t, level=level: coder_of(level, t).fit(C, graph=graph)
     for line, run in work.items():
         two, _, one, _ = race(lambda: run(2), lambda: run(1), 2 * repeat)
         table.add("two threads", line, "one thread", one, two, 1.8, by_clock=True)
@@ -67,11 +73,14 @@ import numpy as np, pacewise
 def kilobytes(what):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(what))
 level, n = sys.argv[1], int(sys.argv[2])
-X = np.random.default_rng(0).standard_normal((n, 784))
+try:
+    X = np.ascontiguousarray(pacewise.datasets.load("mnist-test").data[:n], float)
+except FileNotFoundError:
+    X = pacewise.datasets.synthetic(n, 784, 10, corrupted=0).data
 pacewise.sparse_encode(X[:200], X[:4], beta=1.0)
 open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew from here
 before = kilobytes("VmRSS")
-coder = pacewise.SelfPacedSparseCoder(128, beta=0.5, level=level, max_iter=4, plain_iter=1, warm_iter=1, tol=0, graph_space="raw", n_threads=1)
+coder = pacewise.SelfPacedSparseCoder(128, beta=0.1, level=level, max_iter=4, plain_iter=1, warm_iter=1, tol=0, graph_space="raw", n_threads=1)
 coder.fit(X)
 print(1024 * (kilobytes("VmHWM") - before), X.nbytes)
 """

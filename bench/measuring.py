@@ -16,6 +16,9 @@ for ability, kernels in {"avx512vl": "SkylakeX", "avx2": "Haswell"}.items():
     if processor.exists() and f" {ability} " in processor.read_text():
         os.environ.setdefault("OPENBLAS_CORETYPE", kernels)
 
+if (beside := pathlib.Path(__file__).resolve().parents[2] / "shared" / "data").is_dir():
+    os.environ.setdefault("PACEWISE_DATA", str(beside))  # where the tests look too
+
 import time
 import warnings
 
@@ -126,6 +129,27 @@ def excess(ours, theirs):
 def learn_ours(X, B, beta, iterations, threads=1):
     found = pacewise.learn_dictionary(X, beta=beta, dictionary=B, max_iter=iterations, tol=0.0, step_tol=1e-4, n_threads=threads)
     return found.dictionary, found.codes
+
+
+PHASES = {"plain": 1, "warm": 1, "pace": 3, "polish": 2}
+PENALTIES = {"beta": 0.02, "alpha": 2.0, "gamma": 0.1, "eta": 10.0}
+
+
+def coder_of(level, threads=1):
+    """The whole fits that are timed: seven iterations, whatever they reach"""
+    return pacewise.SelfPacedSparseCoder(
+        ATOMS, **PENALTIES, level=level, pace="quantile", select=0.5, final=1.0, pace_iter=PHASES["pace"],
+        plain_iter=PHASES["plain"], warm_iter=PHASES["warm"], polish=PHASES["polish"], tol=0.0, normalize="none",
+        max_iter=sum(PHASES.values()), random_state=0, n_threads=threads,
+    )  # fmt: skip
+
+
+def with_holes(X, share, rng):
+    """The same number of missing entries in every sample: X with NaN there, and a mask that is False there"""
+    mask = np.ones(X.shape, bool)
+    for row in mask:
+        row[rng.permutation(X.shape[1])[: round(share * X.shape[1])]] = False
+    return np.where(mask, X, np.nan), mask
 
 
 # ---- pictures

@@ -12,7 +12,9 @@ higher by more than two standard errors.
 
 from __future__ import annotations
 
-from measuring import ATOMS, EXACT, HERE, Table, clock, dictionary_of, draw, excess, lasso_value, learn_ours, load, race, unit
+from measuring import (
+    ATOMS, EXACT, HERE, PENALTIES, PHASES, Table, clock, coder_of, dictionary_of, draw, excess, lasso_value, learn_ours, load, race, unit, with_holes,
+)  # fmt: skip
 
 import argparse
 import csv
@@ -73,13 +75,10 @@ def near_duplicates(table, data, repeat):
 def encode_weighted(table, data, repeat):
     """SPAMS scales lambda of a sample by its observed share, so equal shares make the problems the same."""
     for name, (X, B) in data.items():
-        n, m = X.shape
+        m = X.shape[1]
         rng = np.random.default_rng(0)
         hidden = round(0.1 * m)
-        mask = np.ones((n, m), bool)
-        for row in mask:
-            row[rng.permutation(m)[:hidden]] = False
-        holes = np.where(mask, X, np.nan)
+        holes, mask = with_holes(X, 0.1, rng)
         Xf, Bf, Mf = np.asfortranarray(np.where(mask, X, 0).T), np.asfortranarray(B.T), np.asfortranarray(mask.T)
         weight = rng.uniform(0.2, 1.0, X.shape)
         for beta in BETAS:
@@ -154,27 +153,18 @@ def learn_others(table, name, X, start, beta, ours, target):
     table.add("learn", f"{name} {beta}", "mlpack", theirs, ours, 30, note="(ten iterations)")
 
 
-PHASES = {"plain": 1, "warm": 1, "pace": 3, "polish": 2}
-
-
 def whole_fits(table, data, repeat):
     """The same seven iterations of the same model from the same kind of start; a step of the script has 200 rounds at most, and it goes on
     until it has our objective (to 1e-4), or twelve times our time."""
     X, _ = data["coil20"]
     incidence, laplacian = graph = pacewise.hypergraph(X, 3, space="half:40")
-    settings = {"beta": 0.02, "alpha": 2.0, "gamma": 0.1, "eta": 10.0}
     start = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
     for level in ("sample", "feature", "element"):
-        coder = pacewise.SelfPacedSparseCoder(
-            ATOMS, **settings, level=level, pace="quantile", select=0.5, final=1.0, pace_iter=PHASES["pace"],
-            plain_iter=PHASES["plain"], warm_iter=PHASES["warm"], polish=PHASES["polish"], tol=0.0, normalize="none",
-            max_iter=sum(PHASES.values()), random_state=0, n_threads=1,
-        )  # fmt: skip
-        coder.fit(X, graph=graph)
+        coder = coder_of(level).fit(X, graph=graph)
         limits = {"target": coder.objective_ * (1 + 1e-4)}
 
         def script():
-            return fista.fit(X, start, level, **settings, L=laplacian, H=incidence, **PHASES, **limits)
+            return fista.fit(X, start, level, **PENALTIES, L=laplacian, H=incidence, **PHASES, **limits)
 
         limits["seconds"] = 12 * clock(lambda: coder.fit(X, graph=graph))[0][1]
         ours, _, theirs, value = race(lambda: coder.fit(X, graph=graph), script, min(repeat, 2))
