@@ -20,11 +20,11 @@ import argparse
 import csv
 import pathlib
 import time
+from importlib import metadata
 
 import fista
 import mlpack
 import numpy as np
-import sklearn
 import spams
 from limits import floors, growth, memory, threads
 from sklearn.cluster import KMeans
@@ -272,7 +272,8 @@ def main():
     for name in ("coil20", "mnist-test"):
         X = load(name, options.quick)
         data[name] = X, dictionary_of(name, X)
-    versions = f"pacewise {pacewise.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}"
+    peers = {"scikit-learn": "scikit-learn", "SPAMS": "spams-bin", "mlpack": "mlpack", "faiss": "faiss-cpu", "NumPy": "numpy"}
+    versions = ", ".join([f"pacewise {pacewise.__version__}", *(f"{name} {metadata.version(package)}" for name, package in peers.items())])
     title = f"{', '.join(f'{k} {v[0].shape[0]} x {v[0].shape[1]}' for k, v in data.items())}, {ATOMS} atoms; {versions}"
     print(title)
     table, curves = Table(), {}
