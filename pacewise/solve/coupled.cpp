@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <tuple>
+#include <utility>
 
 #include "pacewise/solve/coupled_passes.hpp"
 #include "pacewise/solve/coupled_system.hpp"
@@ -9,6 +12,25 @@ namespace pacewise {
 namespace {
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// Memory that serves one purpose after another
+class Room {
+ public:
+  /// So many zeros; what was there before is gone.
+  template <class Number>
+  Number* zeros(std::size_t count) {
+    if (bytes_.size() < count * sizeof(Number)) {
+      bytes_ = {};
+      bytes_.resize(count * sizeof(Number));
+    }
+    auto* const first = reinterpret_cast<Number*>(bytes_.data());
+    std::uninitialized_value_construct_n(first, count);
+    return first;
+  }
+
+ private:
+  Vector<std::byte> bytes_;
+};
 
 /// alpha > 0 couples the samples. A round:
 ///   1. gradient g of all smooth terms at S, certificate;
@@ -34,11 +56,11 @@ class Coupled {
         beta_(model.problem().beta),
         system_(model, options, control),
         gradient_(r_, n_),
-        move_(r_, n_),
         partial_(at(blocks_.count())) {
     for (int t = 0; t < thread_count(control); ++t) {
       scratch_.emplace_back(model, blocks_.size());
       wide_.emplace_back(r_, blocks_.size());
+      image_of_block_.emplace_back(at(r_ * blocks_.size()));
     }
   }
 
@@ -46,7 +68,7 @@ class Coupled {
     const double goal = std::max(options_.tol, precision_floor<T>() / 4) * model_.scale();
     StepReport report;
     double best = std::numeric_limits<double>::infinity();
-    bool exact = true;  // best is from the data
+    bool exact = false;  // best is from the data and that of the codes returned
     int stale = 0;
     damping_ = least_damping();
     refresh_gradient(std::is_same_v<U, float> && !model_.shared());
@@ -64,14 +86,22 @@ class Coupled {
       stale = violation < (beta_ > 0 ? 0.9 : 0.999) * best ? 0 : stale + 1;
       if (violation < best) {
         best = violation;
-        best_ = S_;
-        exact = !updated_;
+        if (kKeepsBest) {
+          best_ = S_;
+          exact = !updated_;
+        }
       } else if (beta_ == 0) {  // Newton is exact here but for rounding: shorter steps from here on
         damping_ = std::max(16 * damping_, epsilon() * system_.largest_bound());
         S_ = best_;
         refresh_gradient();
       }
-      if (violation <= goal || report.rounds == options_.max_rounds || stale > patience_) break;
+      if (violation <= goal || report.rounds == options_.max_rounds || stale > patience_) {
+        if (!kKeepsBest) {
+          best = violation;
+          exact = !updated_;
+        }
+        break;
+      }
       system_.grow(S_, gradient_);
       if (beta_ > 0) accelerate(goal);
       system_.choose(S_, true);
@@ -88,6 +118,9 @@ class Coupled {
   }
 
  private:
+  /// Every step lowers the objective, but the certificate may rise: codes it was least at are kept. In float that would
+  /// be for nothing: either the last codes have reached the goal, or double goes on from them.
+  static constexpr bool kKeepsBest = std::is_same_v<U, double>;
   static double epsilon() { return static_cast<double>(std::numeric_limits<T>::epsilon()); }
 
   /// Calls body(block, worker) for all blocks and adds up what it returns, in block order.
@@ -131,23 +164,33 @@ class Coupled {
     return *std::max_element(partial_.begin(), partial_.end());
   }
 
+  /// the unknowns of sample j
   template <class Number>
-  void gather(const Matrix<Number>& from, Vector<U>& x) {
-    over_samples([&](Index j) {
-      for (Index a = 0; a < system_.count(j); ++a)
-        x[at(system_.begin(j) + a)] = static_cast<U>(from(system_.atom(j, a), j));
-      return 0.0;
-    });
+  void gather(const Matrix<Number>& from, Index j, U* x) const {
+    for (Index a = 0; a < system_.count(j); ++a) x[a] = static_cast<U>(from(system_.atom(j, a), j));
+  }
+  /// Two packed vectors, zero. They are dead where a change is weighed: `move` takes their place.
+  std::pair<U*, U*> two_vectors(std::size_t size) {
+    constexpr std::size_t line = 64 / sizeof(U);
+    const std::size_t distance = (size + line - 1) / line * line;
+    U* const first = room_.template zeros<U>(2 * distance);
+    return {first, first + distance};
   }
 
   // Step 2. Momentum restarts when it points uphill; g(y) = g + 2 (A + alpha L)(y - s0) needs no data.
   void accelerate(double goal) {
     system_.choose(S_, false);
     const auto size = at(system_.unknowns());
-    for (auto* v : {&from_, &ahead_, &next_, &image_, &pull_}) v->assign(size, U(0));
-    gather(S_, from_);
-    gather(gradient_, pull_);
-    now_ = from_;
+    pull_.resize(size);
+    now_.resize(size);
+    over_samples([&](Index j) {
+      gather(gradient_, j, pull_.data() + system_.begin(j));
+      gather(S_, j, now_.data() + system_.begin(j));
+      return 0.0;
+    });
+    if (system_.packed()) from_ = now_;  // else it is S itself
+    U *ahead = nullptr, *next_ahead = nullptr;
+    std::tie(ahead, next_ahead) = two_vectors(size);
     // Without entry weights such a step costs half an iteration of conjugate gradients: where those were many, more of
     // these first.
     constexpr int settled_steps = 12, usual = 30;
@@ -160,7 +203,7 @@ class Coupled {
     for (int step = 0; step < max_steps && settled < settled_steps && !control_.stop(); ++step) {
       if (system_.packed())
         over_blocks([&](Index block, int) {
-          system_.spread(block, ahead_);
+          system_.spread(block, ahead);
           return 0.0;
         });
       const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2, push = (momentum - 1) / next;
@@ -168,10 +211,10 @@ class Coupled {
       changes_.assign(partial_.size(), 0.0);
       moves_.assign(partial_.size(), 0.0);
       uphill = over_blocks([&](Index block, int worker) {
-        system_.apply(block, worker, form, ahead_, image_);
-        return proximal_block(block, push);
+        system_.apply(block, worker, form, ahead, image_of_block_[static_cast<std::size_t>(worker)].data());
+        return proximal_block(block, worker, push, ahead, next_ahead);
       });
-      std::swap(ahead_, next_);
+      std::swap(ahead, next_ahead);
       double changed = 0;
       for (const double c : changes_) changed += c;
       const double move = *std::max_element(moves_.begin(), moves_.end());
@@ -181,23 +224,30 @@ class Coupled {
     }
     // s0 + (s - s0), which keeps the digits of s0 that U has not
     refused_ = !go_if_lower([&](std::size_t i, double s0) {
-      return now_[i] == U(0) ? 0.0 : s0 + (static_cast<double>(now_[i]) - static_cast<double>(from_[i]));
+      return now_[i] == U(0) ? 0.0 : s0 + (static_cast<double>(now_[i]) - static_cast<double>(static_cast<U>(s0)));
     });
     if (refused_) system_.widen_bounds();
   }
 
   /// One proximal step and the extrapolation for the samples of a block; returns <y - s_new, s_new - s_old>.
-  double proximal_block(Index block, double push) {
+  double proximal_block(Index block, int worker, double push, const U* ahead, U* next) {
     ProximalSums sums;
+    const Index first = system_.begin(blocks_.first(block));
+    const U* image = image_of_block_[static_cast<std::size_t>(worker)].data();
     for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) {
       const double c = system_.bound(j);
-      const auto begin = at(system_.begin(j));
-      if (c > 0)
-        proximal_step(system_.count(j),
-                      ProximalScale<U>{static_cast<U>(2 * c), static_cast<U>(1 / (2 * c)),
-                                       static_cast<U>(beta_ / (2 * c)), static_cast<U>(push)},
-                      from_.data() + begin, pull_.data() + begin, image_.data() + begin, ahead_.data() + begin,
-                      now_.data() + begin, next_.data() + begin, sums);
+      if (!(c > 0)) continue;
+      const Index begin = system_.begin(j);
+      const ProximalScale<U> by{static_cast<U>(2 * c), static_cast<U>(1 / (2 * c)), static_cast<U>(beta_ / (2 * c)),
+                                static_cast<U>(push)};
+      const auto step_from = [&](const auto* s0) {
+        proximal_step(system_.count(j), by, s0, pull_.data() + begin, image + (begin - first), ahead + begin,
+                      now_.data() + begin, next + begin, sums);
+      };
+      if (system_.packed())
+        step_from(from_.data() + begin);
+      else
+        step_from(std::as_const(S_).col(j));
     }
     changes_[at(block)] = sums.changed;
     moves_[at(block)] = sums.move;
@@ -209,12 +259,12 @@ class Coupled {
   /// The gradient goes along by 2 (A + alpha L) D: it wants no pass over the data of its own.
   template <class To>
   bool go_if_lower(const To& to) {
-    move_.fill(0);
+    const MatrixView<double> move(room_.template zeros<double>(at(r_ * n_)), r_, n_);
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a) {
         const Index k = system_.atom(j, a);
         const auto s = static_cast<double>(S_(k, j));
-        move_(k, j) = static_cast<double>(static_cast<T>(to(at(system_.begin(j) + a), s))) - s;
+        move(k, j) = static_cast<double>(static_cast<T>(to(at(system_.begin(j) + a), s))) - s;
       }
       return 0.0;
     });
@@ -222,12 +272,12 @@ class Coupled {
       const Index first = blocks_.first(block), b = blocks_.length(block);
       const auto image = wide_[static_cast<std::size_t>(worker)].view().columns(0, b);
       constexpr bool rough = std::is_same_v<U, float>;  // the last gradient comes from the data again
-      model_.curvature(move_, first, image, scratch_[static_cast<std::size_t>(worker)], rough);
+      model_.curvature(move, first, image, scratch_[static_cast<std::size_t>(worker)], rough);
       double sum = 0;
       for (Index j = first; j < first + b; ++j)
         for (Index a = 0; a < system_.count(j); ++a) {
           const Index k = system_.atom(j, a);
-          const double s = static_cast<double>(S_(k, j)), d = move_(k, j);
+          const double s = static_cast<double>(S_(k, j)), d = move(k, j);
           sum += (gradient_(k, j) + image(k, j - first)) * d + beta_ * (std::abs(s + d) - std::abs(s));
         }
       for (Index j = 0; j < b; ++j)
@@ -243,7 +293,7 @@ class Coupled {
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a) {
         const Index k = system_.atom(j, a);
-        S_(k, j) = static_cast<T>(static_cast<double>(S_(k, j)) + move_(k, j));
+        S_(k, j) = static_cast<T>(static_cast<double>(S_(k, j)) + move(k, j));
       }
       return 0.0;
     });
@@ -254,7 +304,7 @@ class Coupled {
   void newton_step(double goal) {
     const auto size = at(system_.unknowns());
     if (size == 0 || control_.stop()) return;
-    for (auto* v : {&residual_, &step_, &direction_, &image_, &ahead_}) v->assign(size, U(0));
+    for (auto* v : {&residual_, &step_}) v->assign(size, U(0));
     system_.factorise(damping_);
     over_samples([&](Index j) {
       for (Index a = 0; a < system_.count(j); ++a) {
@@ -282,23 +332,26 @@ class Coupled {
 
   /// step_ = (A + alpha L + damping)_PP^-1 residual_, to a tenth or to the goal
   void conjugate_gradients(double goal) {
+    // image is dead once the residual is updated: the preconditioned residual takes its place
+    U *direction = nullptr, *image = nullptr;
+    std::tie(direction, image) = two_vectors(at(system_.unknowns()));
     const auto refresh = [&](U keep) {  // direction <- preconditioned + keep * direction, spread
       over_blocks([&](Index block, int) {
         const auto [begin, end] = range(block);
-        turn(static_cast<Index>(end - begin), keep, ahead_.data() + begin, direction_.data() + begin);
-        system_.spread(block, direction_);
+        turn(static_cast<Index>(end - begin), keep, image + begin, direction + begin);
+        system_.spread(block, direction);
         return 0.0;
       });
     };
     moves_.assign(partial_.size(), 0.0);
-    const auto preconditioned_norm = [&](double t) {  // one pass: step, residual, preconditioner, <residual, ahead>
+    const auto preconditioned_norm = [&](double t) {  // one pass: step, residual, preconditioner, their product
       return over_blocks([&](Index block, int worker) {
         const auto [begin, end] = range(block);
         const auto count = static_cast<Index>(end - begin);
-        moves_[at(block)] = advance(count, static_cast<U>(t), direction_.data() + begin, image_.data() + begin,
-                                    step_.data() + begin, residual_.data() + begin, ahead_.data() + begin);
-        system_.precondition(block, worker, ahead_);
-        return damped_product(count, U(0), residual_.data() + begin, ahead_.data() + begin);
+        moves_[at(block)] = advance(count, static_cast<U>(t), direction + begin, image + begin, step_.data() + begin,
+                                    residual_.data() + begin);
+        system_.precondition(block, worker, image + begin);
+        return damped_product(count, U(0), residual_.data() + begin, image + begin);
       });
     };
     const auto left = [&] { return *std::max_element(moves_.begin(), moves_.end()); };  // max |residual|
@@ -309,10 +362,10 @@ class Coupled {
     for (iterations_ = 0; iterations_ < max_iterations && rho > 0 && left() > stop_at && !control_.stop();
          ++iterations_) {
       const double curvature = over_blocks([&](Index block, int worker) {
-        system_.apply(block, worker, CoupledSystem<T, U>::Form::exact, direction_, image_);
         const auto [begin, end] = range(block);
-        return damped_product(static_cast<Index>(end - begin), static_cast<U>(damping_), direction_.data() + begin,
-                              image_.data() + begin);
+        system_.apply(block, worker, CoupledSystem<T, U>::Form::exact, direction, image + begin);
+        return damped_product(static_cast<Index>(end - begin), static_cast<U>(damping_), direction + begin,
+                              image + begin);
       });
       if (!(curvature > 0)) break;
       const double next = preconditioned_norm(rho / curvature);
@@ -350,13 +403,14 @@ class Coupled {
   bool refused_ = false;     // the last proximal steps did not lower the objective
   Matrix<T> best_;           // the codes of the smallest certificate so far
   Matrix<double> gradient_;  // r x n
-  Matrix<double> move_;      // a change of S, r x n
   std::vector<Matrix<double>> wide_;
   std::vector<double> partial_, moves_, changes_;
   std::vector<typename CodesModel<T>::Scratch> scratch_;
+  std::vector<Vector<U>> image_of_block_;  // of each worker: (A + alpha L)(y - s0) for a block of samples
   // packed unknowns
-  Vector<U> from_, pull_, now_, ahead_, next_, image_;
-  Vector<U>&residual_ = pull_, &step_ = now_, &direction_ = from_;  // the conjugate gradients' names for them
+  Vector<U> from_, pull_, now_;
+  Vector<U>&residual_ = pull_, &step_ = now_;  // the conjugate gradients' names for them
+  Room room_;                                  // y - s0 and the next, or direction and image, then a change of S
 };
 
 /// Directions in float, and in double where those do not lead to the goal

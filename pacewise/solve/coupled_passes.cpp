@@ -30,14 +30,14 @@ double largest(const U* lane) {
 
 }  // namespace
 
-template <class U>
-PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, ProximalScale<U> by, const U* __restrict start,
+template <class U, class Start>
+PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, ProximalScale<U> by, const Start* __restrict start,
                                           const U* __restrict pull, const U* __restrict image,
                                           const U* __restrict ahead, U* __restrict now, U* __restrict next,
                                           ProximalSums& sums) {
   U uphill[kLanes] = {}, changed[kLanes] = {}, move[kLanes] = {};
   in_lanes(count, [&](Index i, int lane) {
-    const U y = start[i] + ahead[i], old = now[i];
+    const U s0 = static_cast<U>(start[i]), y = s0 + ahead[i], old = now[i];
     const U x = y - (pull[i] + 2 * image[i]) * by.step;
     const U above = x - by.cut, below = x + by.cut;
     const U fresh = (above > 0 ? above : U(0)) + (below < 0 ? below : U(0));
@@ -46,7 +46,7 @@ PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, ProximalScale<U> by, cons
     changed[lane] += (fresh == 0) != (old == 0) ? U(1) : U(0);
     move[lane] = move[lane] < size ? size : move[lane];
     now[i] = fresh;
-    next[i] = (fresh - start[i]) + by.push * (fresh - old);
+    next[i] = (fresh - s0) + by.push * (fresh - old);
   });
   sums.uphill += total(uphill);
   sums.changed += total(changed);
@@ -54,13 +54,13 @@ PACEWISE_WIDE_TEMPLATE void proximal_step(Index count, ProximalScale<U> by, cons
 }
 
 template <class U>
-PACEWISE_WIDE_TEMPLATE double advance(Index count, U t, const U* __restrict direction, const U* __restrict image,
-                                      U* __restrict step, U* __restrict residual, U* __restrict ahead) {
+PACEWISE_WIDE_TEMPLATE double advance(Index count, U t, const U* __restrict direction, U* __restrict image,
+                                      U* __restrict step, U* __restrict residual) {
   U top[kLanes] = {};
   in_lanes(count, [&](Index i, int lane) {
     step[i] += t * direction[i];
     residual[i] -= t * image[i];
-    ahead[i] = residual[i];
+    image[i] = residual[i];
     const U size = std::abs(residual[i]);
     top[lane] = top[lane] < size ? size : top[lane];
   });
@@ -68,8 +68,8 @@ PACEWISE_WIDE_TEMPLATE double advance(Index count, U t, const U* __restrict dire
 }
 
 template <class U>
-PACEWISE_WIDE_TEMPLATE void turn(Index count, U keep, const U* __restrict ahead, U* __restrict direction) {
-  for (Index i = 0; i < count; ++i) direction[i] = ahead[i] + keep * direction[i];
+PACEWISE_WIDE_TEMPLATE void turn(Index count, U keep, const U* __restrict towards, U* __restrict direction) {
+  for (Index i = 0; i < count; ++i) direction[i] = towards[i] + keep * direction[i];
 }
 
 template <class U>
@@ -82,15 +82,16 @@ PACEWISE_WIDE_TEMPLATE double damped_product(Index count, U damping, const U* __
   return total(sum);
 }
 
-template void proximal_step<float>(Index, ProximalScale<float>, const float*, const float*, const float*, const float*,
-                                   float*, float*, ProximalSums&);
-template double advance<float>(Index, float, const float*, const float*, float*, float*, float*);
-template void turn<float>(Index, float, const float*, float*);
-template double damped_product<float>(Index, float, const float*, float*);
-template void proximal_step<double>(Index, ProximalScale<double>, const double*, const double*, const double*,
-                                    const double*, double*, double*, ProximalSums&);
-template double advance<double>(Index, double, const double*, const double*, double*, double*, double*);
-template void turn<double>(Index, double, const double*, double*);
-template double damped_product<double>(Index, double, const double*, double*);
+#define PACEWISE_INSTANTIATE(U)                                                                                        \
+  template void proximal_step<U, float>(Index, ProximalScale<U>, const float*, const U*, const U*, const U*, U*, U*,   \
+                                        ProximalSums&);                                                                \
+  template void proximal_step<U, double>(Index, ProximalScale<U>, const double*, const U*, const U*, const U*, U*, U*, \
+                                         ProximalSums&);                                                               \
+  template double advance<U>(Index, U, const U*, U*, U*, U*);                                                          \
+  template void turn<U>(Index, U, const U*, U*);                                                                       \
+  template double damped_product<U>(Index, U, const U*, U*);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
 
 }  // namespace pacewise

@@ -13,18 +13,18 @@ struct ProximalScale {
 };
 
 /// s <- soft(y - (g + 2 A(y - s0)) / 2c, beta / 2c), y <- s + push (s - s_old), on the coordinates of one sample; y is
-/// kept as y - s0
-template <class U>
-void proximal_step(Index count, ProximalScale<U> by, const U* start, const U* pull, const U* image, const U* ahead,
+/// kept as y - s0. s0 is `start`, rounded to U on its way
+template <class U, class Start>
+void proximal_step(Index count, ProximalScale<U> by, const Start* start, const U* pull, const U* image, const U* ahead,
                    U* now, U* next, ProximalSums& sums);
 
-/// step += t direction, residual -= t image, ahead = residual; returns max |residual|
+/// step += t direction, residual -= t image, and the residual takes the image's place; returns max |residual|
 template <class U>
-double advance(Index count, U t, const U* direction, const U* image, U* step, U* residual, U* ahead);
+double advance(Index count, U t, const U* direction, U* image, U* step, U* residual);
 
-/// direction <- ahead + keep direction
+/// direction <- towards + keep direction
 template <class U>
-void turn(Index count, U keep, const U* ahead, U* direction);
+void turn(Index count, U keep, const U* towards, U* direction);
 
 /// y += damping x; returns <x, y>
 template <class U>

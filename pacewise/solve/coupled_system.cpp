@@ -322,12 +322,11 @@ void CoupledSystem<T, U>::decompose() {
 template <class T, class U>
 void CoupledSystem<T, U>::precondition_together(Index block, int worker, U* y) {
   const Index first = blocks_.first(block), b = blocks_.length(block), kept = basis_.cols();
-  const auto in = gram_blocks_ ? in_[static_cast<std::size_t>(worker)].view().columns(0, b)
-                               : MatrixView<U>(y + begin(first), r_, b);
+  const auto in = gram_blocks_ ? in_[static_cast<std::size_t>(worker)].view().columns(0, b) : MatrixView<U>(y, r_, b);
   const auto out = out_[static_cast<std::size_t>(worker)].view().block(0, 0, kept, b);
   for (Index j = 0; j < b && gram_blocks_; ++j) {
     std::fill_n(in.col(j), r_, U(0));
-    const U* x = y + begin(first + j);
+    const U* x = y + (begin(first + j) - begin(first));
     for (Index a = 0; a < count(first + j); ++a) in(atom(first + j, a), j) = x[a];
   }
   gemm<U>(Op::transposed, Op::plain, 1, basis_, in, 0, out);
@@ -340,7 +339,7 @@ void CoupledSystem<T, U>::precondition_together(Index block, int worker, U* y) {
   }
   gemm<U>(Op::plain, Op::plain, 1, basis_, out, 1, in);
   for (Index j = 0; j < b && gram_blocks_; ++j) {
-    U* x = y + begin(first + j);
+    U* x = y + (begin(first + j) - begin(first));
     for (Index a = 0; a < count(first + j); ++a) x[a] = in(atom(first + j, a), j);
   }
   keep_support(first, b, in.data);
@@ -381,15 +380,15 @@ void CoupledSystem<T, U>::factorise_diagonal(Index j, const std::int32_t* atoms,
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::spread(Index block, const Vector<U>& x) {
+void CoupledSystem<T, U>::spread(Index block, const U* x) {
   if (!gram_blocks_) return;
   for (Index j = blocks_.first(block); j < blocks_.end(block); ++j)
-    for (Index a = 0; a < count(j); ++a) spread_(atom(j, a), j) = x[at(begin(j) + a)];
+    for (Index a = 0; a < count(j); ++a) spread_(atom(j, a), j) = x[begin(j) + a];
 }
 
 template <class T, class U>
-MatrixView<const U> CoupledSystem<T, U>::as_matrix(const Vector<U>& x) const {
-  return gram_blocks_ ? spread_.view() : MatrixView<const U>(x.data(), r_, n_);
+MatrixView<const U> CoupledSystem<T, U>::as_matrix(const U* x) const {
+  return gram_blocks_ ? spread_.view() : MatrixView<const U>(x, r_, n_);
 }
 
 /// y = B' (w v B x), for the samples of a block
@@ -403,11 +402,11 @@ void CoupledSystem<T, U>::apply_dictionary(Index first, int worker, MatrixView<c
 
 /// The same with Gram blocks; what comes from the neighbours passes through `wide`, r numbers a sample.
 template <class T, class U>
-void CoupledSystem<T, U>::apply_grams(Index first, const Vector<U>& x, Vector<U>& y, MatrixView<U> wide) const {
+void CoupledSystem<T, U>::apply_grams(Index first, const U* x, U* y, MatrixView<U> wide) const {
   for (Index j = first; j < first + wide.cols; ++j) {
     const Index p = count(j);
-    U* to = y.data() + begin(j);
-    multiply_one<U>({sets_[at(j)].over_support().data(), p, p}, x.data() + begin(j), to);
+    U* to = y + (begin(j) - begin(first));
+    multiply_one<U>({sets_[at(j)].over_support().data(), p, p}, x + begin(j), to);
     U* pull = wide.col(j - first);
     std::fill_n(pull, r_, U(0));
     add_neighbours(L_, j, alpha_, spread_.view(), pull);
@@ -416,10 +415,9 @@ void CoupledSystem<T, U>::apply_grams(Index first, const Vector<U>& x, Vector<U>
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::apply(Index block, int worker, Form form, const Vector<U>& x, Vector<U>& y) {
+void CoupledSystem<T, U>::apply(Index block, int worker, Form form, const U* x, U* y) {
   const Index first = blocks_.first(block), b = blocks_.length(block);
-  const auto out = gram_blocks_ ? out_[static_cast<std::size_t>(worker)].view().columns(0, b)
-                                : MatrixView<U>(y.data() + begin(first), r_, b);
+  const auto out = gram_blocks_ ? out_[static_cast<std::size_t>(worker)].view().columns(0, b) : MatrixView<U>(y, r_, b);
   const MatrixView<const U> all = as_matrix(x), in = all.columns(first, b);
   const bool together = model_.shared() || form == Form::near;
   if (together) {
@@ -439,16 +437,16 @@ void CoupledSystem<T, U>::apply(Index block, int worker, Form form, const Vector
 }
 
 template <class T, class U>
-void CoupledSystem<T, U>::precondition(Index block, int worker, Vector<U>& y) {
+void CoupledSystem<T, U>::precondition(Index block, int worker, U* y) {
   if (preconditioner_ == Preconditioner::together) {
-    precondition_together(block, worker, y.data());
+    precondition_together(block, worker, y);
     return;
   }
   double* wide = wide_[static_cast<std::size_t>(worker)].data();
   for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) {
     const Set& s = sets_[at(j)];
     const auto p = static_cast<Index>(s.position.size());
-    U* x = y.data() + begin(j);
+    U* x = y + (begin(j) - begin(blocks_.first(block)));
     const auto place = [&](Index a) { return gram_blocks_ ? a : static_cast<Index>(s.position[at(a)]); };
     for (Index a = 0; a < p; ++a) wide[a] = static_cast<double>(x[place(a)]);
     if (preconditioner_ == Preconditioner::blocks)

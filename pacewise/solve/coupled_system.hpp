@@ -37,10 +37,10 @@ class CoupledSystem {
 
   /// Whether unknowns must be spread, those of all blocks, before apply() multiplies them
   bool packed() const { return gram_blocks_; }
-  void spread(Index block, const Vector<U>& x);
-  /// y_j = ((A + alpha L) x)_j for the samples of one block
+  void spread(Index block, const U* x);
+  /// y_j = ((A + alpha L) x)_j for the samples of one block, of which y has the unknowns alone
   enum class Form : std::uint8_t { exact, near };
-  void apply(Index block, int worker, Form form, const Vector<U>& x, Vector<U>& y);
+  void apply(Index block, int worker, Form form, const U* x, U* y);
   /// Whether the near form is the one to find supports with: where the exact one is dear, but not in double, the last
   /// resort.
   bool near_leads() const { return !model_.shared() && !gram_blocks_ && std::is_same_v<U, float>; }
@@ -55,8 +55,8 @@ class CoupledSystem {
     gram_blocks_ = true;
     leading_ = false;
   }
-  /// y_j <- preconditioner^-1 y_j for the samples of one block
-  void precondition(Index block, int worker, Vector<U>& y);
+  /// y_j <- preconditioner^-1 y_j for the samples of one block, likewise
+  void precondition(Index block, int worker, U* y);
   /// With 2 bound(j) on its diagonal a matrix is above the second derivative: |A_j| + alpha sum_k |L_jk| is enough for
   /// certain, and what it is after widen_bounds(); before that it is as much as L seems to need.
   double bound(Index j) const { return bounds_[static_cast<std::size_t>(j)]; }
@@ -77,14 +77,14 @@ class CoupledSystem {
   Set& set(Index j) { return sets_[static_cast<std::size_t>(j)]; }
   Index size_of_support(Index j) const;
   void keep_support(Index first, Index samples, U* x) const;
-  MatrixView<const U> as_matrix(const Vector<U>& x) const;
+  MatrixView<const U> as_matrix(const U* x) const;
   const std::int32_t* atoms_in_use(Index j);
   void extend(Index j, int worker);
   void factorise_block(Index j, double shift);
   void factorise_diagonal(Index j, const std::int32_t* atoms, double shift, typename CodesModel<T>::Scratch& scratch);
   void decompose();
   void precondition_together(Index block, int worker, U* y);
-  void apply_grams(Index first, const Vector<U>& x, Vector<U>& y, MatrixView<U> wide) const;
+  void apply_grams(Index first, const U* x, U* y, MatrixView<U> wide) const;
   void apply_dictionary(Index first, int worker, MatrixView<const U> x, MatrixView<U> y);
 
   const CodesModel<T>& model_;
