@@ -82,6 +82,26 @@ PACEWISE_WIDE_TEMPLATE double damped_product(Index count, U damping, const U* __
   return total(sum);
 }
 
+template <class U>
+PACEWISE_WIDE_TEMPLATE void solve_packed(Index count, const U* __restrict L, double* __restrict x) {
+  constexpr Index lanes = 8;
+  const U* l = L;  // l[i] is in row i of column j
+  for (Index j = 0; j < count; l += count - ++j) {
+    const double v = x[j] /= static_cast<double>(l[j]);
+    for (Index i = j + 1; i < count; ++i) x[i] -= static_cast<double>(l[i]) * v;
+  }
+  for (Index j = count - 1; j >= 0; --j) {
+    l -= count - 1 - j;
+    double part[lanes] = {};
+    Index i = j + 1;
+    for (; i + lanes <= count; i += lanes)
+      for (Index t = 0; t < lanes; ++t) part[t] += static_cast<double>(l[i + t]) * x[i + t];
+    double v = x[j] - (((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7])));
+    for (; i < count; ++i) v -= static_cast<double>(l[i]) * x[i];
+    x[j] = v / static_cast<double>(l[j]);
+  }
+}
+
 #define PACEWISE_INSTANTIATE(U)                                                                                        \
   template void proximal_step<U, float>(Index, ProximalScale<U>, const float*, const U*, const U*, const U*, U*, U*,   \
                                         ProximalSums&);                                                                \
@@ -89,7 +109,8 @@ PACEWISE_WIDE_TEMPLATE double damped_product(Index count, U damping, const U* __
                                          ProximalSums&);                                                               \
   template double advance<U>(Index, U, const U*, U*, U*, U*);                                                          \
   template void turn<U>(Index, U, const U*, U*);                                                                       \
-  template double damped_product<U>(Index, U, const U*, U*);
+  template double damped_product<U>(Index, U, const U*, U*);                                                           \
+  template void solve_packed<U>(Index, const U*, double*);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

@@ -30,4 +30,8 @@ void turn(Index count, U keep, const U* towards, U* direction);
 template <class U>
 double damped_product(Index count, U damping, const U* x, U* y);
 
+/// x <- (L L')^-1 x, L lower triangular, column after column without what is above the diagonal; sums are in double
+template <class U>
+void solve_packed(Index count, const U* L, double* x);
+
 }  // namespace pacewise

@@ -6,6 +6,7 @@
 
 #include "pacewise/algebra/random.hpp"
 #include "pacewise/algebra/simd.hpp"
+#include "pacewise/solve/coupled_passes.hpp"
 
 namespace pacewise {
 namespace {
@@ -116,7 +117,7 @@ CoupledSystem<T, U>::CoupledSystem(const CodesModel<T>& model, const StepOptions
     in_.emplace_back(r_, block);
     out_.emplace_back(r_, block);
     wide_.emplace_back(at(r_));
-    if (!model.shared()) square_.emplace_back(r_, r_);
+    square_.emplace_back(r_, r_);
   }
   const bool one = model.one_gram() != nullptr;
   fit_gram_ = cast<U>((one ? *model.one_gram() : model.fit_gram()).view());
@@ -292,14 +293,12 @@ void CoupledSystem<T, U>::factorise(double damping) {
         factorise_diagonal(j, atoms, shift, scratch);
         continue;
       }
-      s.factor.resize(at(p * p));
-      if (gram_blocks_) {
-        const Vector<U>& gram = s.over_support();
-        std::copy_n(gram.begin(), s.factor.size(), s.factor.begin());
-      } else {
-        model_.extend_gram(j, atoms, 0, p, {s.factor.data(), p, p}, scratch);
-      }
-      factorise_block(j, shift);
+      const MatrixView<double> A(square_[static_cast<std::size_t>(worker)].data(), p, p);
+      if (gram_blocks_)
+        std::copy_n(s.over_support().begin(), p * p, A.data);
+      else
+        model_.extend_gram(j, atoms, 0, p, A, scratch);
+      factorise_block(j, shift, A);
     }
   });
 }
@@ -345,23 +344,30 @@ void CoupledSystem<T, U>::precondition_together(Index block, int worker, U* y) {
   keep_support(first, b, in.data);
 }
 
+/// From A_PP, which is overwritten. The factor is made in double and kept in U, one triangle: its product with its
+/// transpose is positive definite all the same, and as near to the matrix as the form it helps to invert.
 template <class T, class U>
-void CoupledSystem<T, U>::factorise_block(Index j, double shift) {
+void CoupledSystem<T, U>::factorise_block(Index j, double shift, MatrixView<double> A) {
   Set& s = set(j);
-  const auto p = static_cast<Index>(s.position.size());
+  const Index p = A.rows;
   double top = 0;
-  for (Index a = 0; a < p; ++a) top = std::max(top, s.factor[at(a * p + a)] + shift);
+  for (Index a = 0; a < p; ++a) top = std::max(top, A(a, a) + shift);
   if (!(top > 0)) top = 1;  // a sample of weight 0 without neighbours: the identity will do
   // the upper triangle keeps A_PP: Cholesky reads and writes the lower one
   std::vector<double> diagonal(at(p));
-  for (Index a = 0; a < p; ++a) diagonal[at(a)] = s.factor[at(a * p + a)];
-  for (double extra = static_cast<double>(std::numeric_limits<T>::epsilon()) * top;; extra *= 100) {
+  for (Index a = 0; a < p; ++a) diagonal[at(a)] = A(a, a);
+  double extra = static_cast<double>(std::numeric_limits<T>::epsilon()) * top;
+  for (bool made = false; !made; extra *= 100) {
     for (Index a = 0; a < p; ++a) {
-      s.factor[at(a * p + a)] = diagonal[at(a)] + shift + extra;
-      for (Index b = a + 1; b < p; ++b) s.factor[at(a * p + b)] = s.factor[at(b * p + a)];
+      A(a, a) = diagonal[at(a)] + shift + extra;
+      for (Index b = a + 1; b < p; ++b) A(b, a) = A(a, b);
     }
-    if (cholesky({s.factor.data(), p, p})) return;
+    made = cholesky(A);
   }
+  s.factor.resize(at(p * (p + 1) / 2));
+  U* to = s.factor.data();
+  for (Index a = 0; a < p; ++a)
+    for (Index b = a; b < p; ++b) *to++ = static_cast<U>(A(b, a));
 }
 
 template <class T, class U>
@@ -369,14 +375,16 @@ void CoupledSystem<T, U>::factorise_diagonal(Index j, const std::int32_t* atoms,
                                              typename CodesModel<T>::Scratch& scratch) {
   Set& s = set(j);
   s.factor.resize(s.position.size());
+  std::vector<double> curvature(s.factor.size());
   double top = 0;
-  for (std::size_t a = 0; a < s.factor.size(); ++a) {
+  for (std::size_t a = 0; a < curvature.size(); ++a) {
     double one = 0;
     model_.extend_gram(j, atoms + a, 0, 1, {&one, 1, 1}, scratch);
-    s.factor[a] = one + shift;
+    curvature[a] = one + shift;
     top = std::max(top, one + shift);
   }
-  for (auto& f : s.factor) f = top > 0 ? 1 / std::max(f, 1e-12 * top) : 1;
+  for (std::size_t a = 0; a < curvature.size(); ++a)
+    s.factor[a] = top > 0 ? static_cast<U>(1 / std::max(curvature[a], 1e-12 * top)) : U(1);
 }
 
 template <class T, class U>
@@ -450,9 +458,9 @@ void CoupledSystem<T, U>::precondition(Index block, int worker, U* y) {
     const auto place = [&](Index a) { return gram_blocks_ ? a : static_cast<Index>(s.position[at(a)]); };
     for (Index a = 0; a < p; ++a) wide[a] = static_cast<double>(x[place(a)]);
     if (preconditioner_ == Preconditioner::blocks)
-      cholesky_solve({s.factor.data(), p, p}, {wide, p, 1});
+      solve_packed(p, s.factor.data(), wide);
     else
-      for (Index a = 0; a < p; ++a) wide[a] *= s.factor[at(a)];
+      for (Index a = 0; a < p; ++a) wide[a] *= static_cast<double>(s.factor[at(a)]);
     for (Index a = 0; a < p; ++a) x[place(a)] = static_cast<U>(wide[a]);
   }
 }

@@ -70,7 +70,7 @@ class CoupledSystem {
     Index made = 0;                      // size of `gram`
     std::vector<std::int32_t> position;  // of P_j within W_j, or among all atoms
     Vector<U> part;                      // |P| x |P| of `gram` where that is less than all of it
-    Vector<double> factor;
+    Vector<U> factor;                    // of the preconditioner: a lower triangle, or the inverse of a diagonal
     const Vector<U>& over_support() const { return part.empty() ? gram : part; }
   };
   enum class Preconditioner : std::uint8_t { diagonal, blocks, together };
@@ -80,7 +80,7 @@ class CoupledSystem {
   MatrixView<const U> as_matrix(const U* x) const;
   const std::int32_t* atoms_in_use(Index j);
   void extend(Index j, int worker);
-  void factorise_block(Index j, double shift);
+  void factorise_block(Index j, double shift, MatrixView<double> A);
   void factorise_diagonal(Index j, const std::int32_t* atoms, double shift, typename CodesModel<T>::Scratch& scratch);
   void decompose();
   void precondition_together(Index block, int worker, U* y);
