@@ -25,21 +25,31 @@ void require(const DictionaryProblem<T>& p, const Matrix<T>& B) {
 template <class T>
 std::vector<double> curvature(const DictionaryProblem<T>& p, const Control& control) {
   const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
-  Matrix<T> squares(r, n);
-  parallel_blocks(block_count(n), control, [&](Index block, int) {
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
-      const T w = p.weights.sample.empty() ? T(1) : p.weights.sample[static_cast<std::size_t>(j)];
-      for (Index k = 0; k < r; ++k) squares(k, j) = w * p.S(k, j) * p.S(k, j);
-    }
-  });
+  const auto sample_weight = [&](Index j) {
+    return p.weights.sample.empty() ? T(1) : p.weights.sample[static_cast<std::size_t>(j)];
+  };
   const auto& feature = p.weights.feature;
   const Index blocks = p.weights.entry.empty() ? 1 : block_count(m);
   Matrix<double> top(r, blocks);
   if (p.weights.entry.empty()) {
     const double largest = feature.empty() ? 1 : static_cast<double>(*std::max_element(feature.begin(), feature.end()));
-    for (Index j = 0; j < n; ++j)
-      for (Index k = 0; k < r; ++k) top(k, 0) += largest * static_cast<double>(squares(k, j));
+    Matrix<double> sums(r, block_count(n));
+    parallel_blocks(sums.cols(), control, [&](Index block, int) {
+      for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
+        const T w = sample_weight(j);
+        for (Index k = 0; k < r; ++k) sums(k, block) += largest * static_cast<double>(w * p.S(k, j) * p.S(k, j));
+      }
+    });
+    for (Index block = 0; block < sums.cols(); ++block)
+      for (Index k = 0; k < r; ++k) top(k, 0) += sums(k, block);
   } else {
+    Matrix<T> squares(r, n);
+    parallel_blocks(block_count(n), control, [&](Index block, int) {
+      for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
+        const T w = sample_weight(j);
+        for (Index k = 0; k < r; ++k) squares(k, j) = w * p.S(k, j) * p.S(k, j);
+      }
+    });
     std::vector<Matrix<T>> sums(static_cast<std::size_t>(thread_count(control)), Matrix<T>(std::min(m, kBlock), r));
     parallel_blocks(blocks, control, [&](Index block, int worker) {
       const Index first = block * kBlock, b = block_length(m, block);

@@ -10,35 +10,13 @@ template <class T>
 DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std::vector<double>& curvature,
                                   const StepOptions& options, const Control& control)
     : problem_(problem), m_(problem.X.rows), n_(problem.X.cols), u_(0) {
-  std::vector<double> inverse(curvature.size(), 0.0);
-  std::vector<std::int32_t> place(curvature.size(), -1);
   for (std::size_t k = 0; k < curvature.size(); ++k) {
     if (!(curvature[k] > 0)) continue;
-    place[k] = static_cast<std::int32_t>(used_.size());
     used_.push_back(static_cast<Index>(k));
     radius2_.push_back(curvature[k]);
-    inverse[k] = 1 / std::sqrt(curvature[k]);
+    inverse_.push_back(1 / std::sqrt(curvature[k]));
   }
   u_ = static_cast<Index>(used_.size());
-  // the codes' nonzeros: counted, then written, on all threads
-  const auto over_codes = [&](const auto& body) {
-    parallel_blocks(block_count(n_), control.to_the_end(), [&](Index block, int) {
-      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
-        for (Index k = 0; k < problem.S.rows; ++k)
-          if (problem.S(k, j) != T(0) && place[static_cast<std::size_t>(k)] >= 0) body(j, static_cast<std::size_t>(k));
-    });
-  };
-  codes_.start.assign(static_cast<std::size_t>(n_) + 1, 0);
-  over_codes([&](Index j, std::size_t) { ++codes_.start[static_cast<std::size_t>(j) + 1]; });
-  std::partial_sum(codes_.start.begin(), codes_.start.end(), codes_.start.begin());
-  codes_.atom.resize(codes_.start.back());
-  codes_.code.resize(codes_.start.back());
-  std::vector<std::size_t> next(codes_.start);
-  over_codes([&](Index j, std::size_t k) {
-    const std::size_t at = next[static_cast<std::size_t>(j)]++;
-    codes_.atom[at] = place[k];
-    codes_.code[at] = static_cast<double>(problem.S(static_cast<Index>(k), j)) * inverse[k];
-  });
   solution_.resize(u_, m_);
   hessian_.resize(u_, u_);
   factor_.resize(u_, u_);
@@ -50,10 +28,34 @@ DictionaryDual<T>::DictionaryDual(const DictionaryProblem<T>& problem, const std
   if (problem.weights.entry.empty()) make_shared_gram(control);
   const double data = static_cast<double>((m_ + problem.S.rows) * n_) * sizeof(T);
   bytes_ = options.memory_bytes > 0 ? static_cast<double>(options.memory_bytes) : std::max(2 * data, 256e6);
+  if (!problem.weights.entry.empty()) list_codes(control);
   if (!problem.weights.entry.empty())
     rows_.emplace(std::in_place_index<0>, codes_, u_, problem_.weights, m_, bytes_, control);
   else if (!problem.weights.feature.empty())
     rows_.emplace(std::in_place_index<1>, gram_, problem_.weights, m_, bytes_);
+}
+
+// Twelve bytes each: counted first, so that they take no more.
+template <class T>
+void DictionaryDual<T>::list_codes(const Control& control) {
+  const auto over_codes = [&](const auto& body) {
+    parallel_blocks(block_count(n_), control.to_the_end(), [&](Index block, int) {
+      for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+        for (Index a = 0; a < u_; ++a)
+          if (const T s = problem_.S(used_[static_cast<std::size_t>(a)], j); s != T(0)) body(j, a, s);
+    });
+  };
+  codes_.start.assign(static_cast<std::size_t>(n_) + 1, 0);
+  over_codes([&](Index j, Index, T) { ++codes_.start[static_cast<std::size_t>(j) + 1]; });
+  std::partial_sum(codes_.start.begin(), codes_.start.end(), codes_.start.begin());
+  codes_.atom.resize(codes_.start.back());
+  codes_.code.resize(codes_.start.back());
+  std::vector<std::size_t> next(codes_.start);
+  over_codes([&](Index j, Index a, T s) {
+    const std::size_t at = next[static_cast<std::size_t>(j)]++;
+    codes_.atom[at] = static_cast<std::int32_t>(a);
+    codes_.code[at] = static_cast<double>(s) * inverse_[static_cast<std::size_t>(a)];
+  });
 }
 
 template <class T>

@@ -54,6 +54,7 @@ class DictionaryDual {
  private:
   bool one_gram() const { return problem_.weights.entry.empty() && problem_.weights.feature.empty(); }
   double sample_weight(Index j) const;
+  void list_codes(const Control& control);
   void make_shared_gram(const Control& control);
   void fill_codes(Index first, MatrixView<double> part) const;
   enum class Curvature : std::uint8_t { fresh, reused };
@@ -73,8 +74,8 @@ class DictionaryDual {
   Index m_, n_, u_;  // features, samples, used atoms
   double delta_ = 0, bytes_ = 0;
   std::vector<Index> used_;                         // the atoms with curvature > 0
-  std::vector<double> radius2_;                     // d_k^2
-  UsedCodes codes_;                                 // s_kj / d_k
+  std::vector<double> radius2_, inverse_;           // d_k^2, 1 / d_k
+  UsedCodes codes_;                                 // s_kj / d_k, with entry weights
   Matrix<double> gram_;                             // M, u x u (without entry weights)
   Matrix<double> data_;                             // q_i = sum_j w_ij x_ij s_j, u x m
   double energy_ = 0;                               // sum w x^2

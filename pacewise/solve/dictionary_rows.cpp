@@ -18,12 +18,11 @@ double DictionaryDual<T>::sample_weight(Index j) const {
 // part(:, j) = s_(first + j), scaled as everything here
 template <class T>
 void DictionaryDual<T>::fill_codes(Index first, MatrixView<double> part) const {
-  for (Index j = 0; j < part.cols; ++j) {
-    std::fill_n(part.col(j), part.rows, 0.0);
-    for (std::size_t at = codes_.start[static_cast<std::size_t>(first + j)];
-         at < codes_.start[static_cast<std::size_t>(first + j + 1)]; ++at)
-      part(codes_.atom[at], j) = codes_.code[at];
-  }
+  for (Index j = 0; j < part.cols; ++j)
+    for (Index a = 0; a < u_; ++a) {
+      const auto at = static_cast<std::size_t>(a);
+      part(a, j) = static_cast<double>(problem_.S(used_[at], first + j)) * inverse_[at];
+    }
 }
 
 // M = S diag(omega) S'
