@@ -86,8 +86,9 @@ template <class T>
 void CodesModel<T>::columns(Index j, const std::int32_t* atoms, Index count, MatrixView<double> A,
                             Scratch& scratch) const {
   const Index r = this->atoms();
-  const auto rows = mask_.rows(j);
-  const double *lacks = mask_.lacks(j), top = mask_.top(j);
+  const Index sample = place(j);
+  const auto rows = mask_->rows(sample);
+  const double *lacks = mask_->lacks(sample), top = mask_->top(sample);
   double* by = scratch.root.data();  // a third of the rows at most, times kGroup
   for (Index first = 0; first < count; first += kGroup) {
     double* Y[kGroup];
@@ -109,10 +110,11 @@ void CodesModel<T>::columns(Index j, const std::int32_t* atoms, Index count, Mat
 template <class T>
 void CodesModel<T>::gram_of_few_rows(Index j, const std::int32_t* atoms, Index size, MatrixView<double> gram,
                                      Scratch& scratch) const {
-  const auto rows = mask_.rows(j);
+  const auto rows = mask_->rows(place(j));
+  const double *lacks = mask_->lacks(place(j)), top = mask_->top(place(j));
   const auto few = static_cast<Index>(rows.size());
   const MatrixView<double> rooted(scratch.weighted.data(), few, size, features());
-  for (Index e = 0; e < few; ++e) scratch.root[static_cast<std::size_t>(e)] = std::sqrt(mask_.lacks(j)[e]);
+  for (Index e = 0; e < few; ++e) scratch.root[static_cast<std::size_t>(e)] = std::sqrt(lacks[e]);
   for (Index a = 0; a < size; ++a) {
     const T* atom = problem_.B.col(atoms[a]);
     for (Index e = 0; e < few; ++e)
@@ -120,7 +122,7 @@ void CodesModel<T>::gram_of_few_rows(Index j, const std::int32_t* atoms, Index s
           scratch.root[static_cast<std::size_t>(e)] * static_cast<double>(atom[rows[static_cast<std::size_t>(e)]]);
   }
   for (Index b = 0; b < size; ++b)
-    for (Index a = 0; a < size; ++a) gram(a, b) = mask_.top(j) * forms_->gram(atoms[a], atoms[b]);
+    for (Index a = 0; a < size; ++a) gram(a, b) = top * forms_->gram(atoms[a], atoms[b]);
   if (few > 0) pacewise::gram<double>(Op::transposed, -1, rooted, 1, gram);
 }
 
@@ -131,7 +133,7 @@ void CodesModel<T>::gram_of_all_rows(Index j, const std::int32_t* atoms, Index o
   if (old == 0) {  // (D^1/2 B_W)'(D^1/2 B_W): one copy of the atoms, half the operations
     const auto rooted = scratch.weighted.view().columns(0, size);
     for (Index i = 0; i < m; ++i)
-      scratch.root[static_cast<std::size_t>(i)] = std::sqrt(static_cast<double>(problem_.weights(i, j)));
+      scratch.root[static_cast<std::size_t>(i)] = std::sqrt(static_cast<double>(problem_.weights(i, place(j))));
     for (Index a = 0; a < size; ++a)
       for (Index i = 0; i < m; ++i)
         rooted(i, a) = scratch.root[static_cast<std::size_t>(i)] * static_cast<double>(problem_.B(i, atoms[a]));
@@ -141,7 +143,7 @@ void CodesModel<T>::gram_of_all_rows(Index j, const std::int32_t* atoms, Index o
   double* weighted = scratch.weighted.col(0);
   for (Index b = old; b < size; ++b) {
     std::copy_n(problem_.B.col(atoms[b]), m, weighted);
-    weigh(problem_.weights, j, MatrixView<double>(weighted, m, 1));
+    weigh(problem_.weights, place(j), MatrixView<double>(weighted, m, 1));
     for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = dot(problem_.B.col(atoms[a]), weighted, m);
   }
 }
@@ -153,7 +155,7 @@ void CodesModel<T>::extend_gram(Index j, const std::int32_t* atoms, Index old, I
     const double w = omega(j);
     for (Index b = old; b < size; ++b)
       for (Index a = 0; a <= b; ++a) gram(a, b) = gram(b, a) = w * forms_->gram(atoms[a], atoms[b]);
-  } else if (mask_.few(j)) {
+  } else if (mask_->few(place(j))) {
     gram_of_few_rows(j, atoms, size, gram, scratch);
     old = 0;  // made anew
   } else {
@@ -175,14 +177,14 @@ void CodesModel<T>::add_consistency(const std::int32_t* atoms, Index old, Index 
 template <class T>
 bool CodesModel<T>::rough_gram(Index j, const std::int32_t* atoms, Index old, Index size, MatrixView<double> gram,
                                Scratch& scratch) const {
-  const double top = mask_.top(j);
-  if (forms_->narrow.empty() || mask_.few(j) || !(top > 0)) {
+  const double top = mask_->top(place(j));
+  if (forms_->narrow.empty() || mask_->few(place(j)) || !(top > 0)) {
     extend_gram(j, atoms, old, size, gram, scratch);
     return false;
   }
   const Index m = features();
   std::fill_n(scratch.root.data(), m, 1.0);
-  weigh(problem_.weights, j, MatrixView<double>(scratch.root.data(), m, 1));
+  weigh(problem_.weights, place(j), MatrixView<double>(scratch.root.data(), m, 1));
   float* share = scratch.narrow_weights.data();  // at most 1: no overflow
   shares_of(scratch.root.data(), top, m, share);
   for (Index a = old; a < size; ++a) product_of(share, forms_->narrow.col(atoms[a]), m, scratch.narrow.col(a));

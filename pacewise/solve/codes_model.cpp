@@ -116,10 +116,11 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   const Index m = features(), n = samples(), r = atoms();
   const auto& weights = problem_.weights;
   const auto& coupling = problem_.coupling;
-  if (!shared()) mask_ = Mask(weights, m, n, control);
+  mask_ = std::make_shared<const Mask>(shared() ? Mask() : Mask(weights, m, n, control));
   const auto forms = std::make_shared<Forms>();
   // q_j = B'(w_j v_j x_j) + gamma Q'h_j, and the certificates' scale from its first part
-  q_.resize(r, n);
+  const auto all_q = std::make_shared<Matrix<T>>(r, n);
+  q_ = all_q;
   const bool unweighted = weights.sample.empty() && weights.feature.empty() && weights.entry.empty();
   // Every product packs B anew, as much work as packing as many samples as there are atoms: more samples at a time, but
   // blocks enough for some threads.
@@ -131,11 +132,11 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   const Index blocks = block_count(n, size);
   parallel_blocks(1 + blocks, control, [&](Index task, int worker) {
     if (task == 0) {  // while others multiply
-      build_forms(*forms, mask_.any_few());
+      build_forms(*forms, mask_->any_few());
       return;
     }
     const Index block = task - 1, first = block * size, b = block_length(n, block, size);
-    const auto q = q_.view().columns(first, b);
+    const auto q = all_q->view().columns(first, b);
     if (unweighted) {
       gemm<T>(Op::transposed, Op::plain, 1, problem_.B, problem_.X.columns(first, b), 0, q);
     } else {
@@ -160,7 +161,7 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
         for (Index k = 0; k < r; ++k) q(k, j) += h * (*coupling.consistency)(e, k);
       }
   });
-  if (forms->gram.empty()) build_forms(*forms, mask_.any_few());  // stopped before it began
+  if (forms->gram.empty()) build_forms(*forms, mask_->any_few());  // stopped before it began
   forms_ = forms;
   for (Index j = 0; j < n && coupling.manifold(); ++j) spectrum_->mean_weight += fit_weight(j) / static_cast<double>(n);
   scale_ = 0;
@@ -174,29 +175,19 @@ CodesModel<T>::CodesModel(const CodesModel& whole, const CodesProblem<T>& proble
       problem_(problem),
       forms_(whole.forms_),
       spectrum_(whole.spectrum_),
-      q_(whole.atoms(), problem.X.cols),
+      mask_(whole.mask_),
+      q_(whole.q_),
       scale_(whole.scale_) {}
 
 template <class T>
-CodesModel<T> CodesModel<T>::part(const Groups& groups, std::size_t group, const Control& control) const {
-  const std::vector<Index>& samples = groups.members[group];
-  const Index n = static_cast<Index>(samples.size());
-  const auto& weights = problem_.weights;
+CodesModel<T> CodesModel<T>::part(const Groups& groups, std::size_t group) const {
   auto own = std::make_shared<Own>();
+  own->samples = groups.members[group];
   own->laplacian = part_of(*problem_.coupling.laplacian, groups, group);
-  own->weights.feature = weights.feature;
-  if (!weights.entry.empty()) own->weights.entry.resize(features(), n);
-  for (Index j = 0; j < n; ++j) {
-    const Index from = samples[static_cast<std::size_t>(j)];
-    if (!weights.sample.empty()) own->weights.sample.push_back(weights.sample[static_cast<std::size_t>(from)]);
-    if (!weights.entry.empty()) std::copy_n(weights.entry.col(from), features(), own->weights.entry.col(j));
-  }
-  CodesProblem<T> problem{problem_.X.columns(0, n), own->weights, problem_.B, problem_.beta, problem_.coupling};
+  CodesProblem<T> problem = problem_;
+  problem.X = problem_.X.columns(0, static_cast<Index>(own->samples.size()));
   problem.coupling.laplacian = &own->laplacian;
-  CodesModel out(*this, problem, std::move(own));
-  for (Index j = 0; j < n; ++j) std::copy_n(q_.col(samples[static_cast<std::size_t>(j)]), atoms(), out.q_.col(j));
-  if (!shared()) out.mask_ = Mask(out.problem_.weights, features(), n, control);
-  return out;
+  return CodesModel(*this, problem, std::move(own));
 }
 
 template <class T>
@@ -273,19 +264,21 @@ void CodesModel<T>::apply_fit(const Samples& samples, MatrixView<double> Y, Scra
       for (Index j = 0; j < b; ++j) multiply_sparse(forms_->gram, 1, wide.col(j), Y.col(j));
     else
       gemm<double>(Op::plain, Op::plain, 1, forms_->gram, wide, 0, Y);
-    for (Index j = 0; j < b && !problem_.weights.sample.empty(); ++j)
-      for (Index k = 0; k < r; ++k) Y(k, j) *= omega(samples[j]);
+    for (Index j = 0; j < b && !problem_.weights.sample.empty(); ++j) {
+      const double weight = omega(samples[j]);
+      for (Index k = 0; k < r; ++k) Y(k, j) *= weight;
+    }
   } else if (all_few(samples, b)) {
     for (Index j = 0; j < b; ++j) {
       const Index sample = samples[j];
       double* y = Y.col(j);
-      multiply_sparse(forms_->gram, mask_.top(sample), wide.col(j), y);
+      multiply_sparse(forms_->gram, mask_->top(place(sample)), wide.col(j), y);
       double largest = 0;
       for (Index k = 0; k < r; ++k) largest = std::max(largest, std::abs(y[k]));
       if (largest > 1e4 * scale_)  // what is left after the subtraction would be rounding
         through_dictionary(samples, j, 1, Y, scratch);
       else
-        subtract_rows(forms_->rows_of_B, r, mask_.rows(sample), mask_.lacks(sample), wide.col(j),
+        subtract_rows(forms_->rows_of_B, r, mask_->rows(place(sample)), mask_->lacks(place(sample)), wide.col(j),
                       nonzero_of(wide.col(j), r, scratch.used), y);
     }
   } else if (rough && !forms_->narrow.empty()) {
@@ -304,7 +297,7 @@ void CodesModel<T>::through_dictionary(const Samples& samples, Index first, Inde
   const auto back = scratch.back.view().columns(first, count);
   for (Index j = 0; j < count; ++j) std::fill_n(image.col(j), image.rows, T(0));
   subtract_model<T>(problem_.B, scratch.codes.view().columns(first, count), image);
-  for (Index j = 0; j < count; ++j) weigh(problem_.weights, samples[first + j], image.columns(j, 1));
+  for (Index j = 0; j < count; ++j) weigh(problem_.weights, place(samples[first + j]), image.columns(j, 1));
   gemm<T>(Op::transposed, Op::plain, -1, problem_.B, image, 0, back);
   for (Index j = 0; j < count; ++j)
     for (Index k = 0; k < atoms(); ++k) Y(k, first + j) = static_cast<double>(back(k, j));
@@ -317,7 +310,7 @@ void CodesModel<T>::through_narrow_dictionary(const Samples& samples, MatrixView
   for (Index j = 0; j < Y.cols; ++j)
     for (Index k = 0; k < Y.rows; ++k) z(k, j) = static_cast<float>(scratch.wide(k, j));
   gemm<float>(Op::plain, Op::plain, 1, forms_->narrow, z, 0, image);
-  for (Index j = 0; j < Y.cols; ++j) weigh(problem_.weights, samples[j], image.columns(j, 1));
+  for (Index j = 0; j < Y.cols; ++j) weigh(problem_.weights, place(samples[j]), image.columns(j, 1));
   gemm<float>(Op::transposed, Op::plain, 1, forms_->narrow, image, 0, z);
   for (Index j = 0; j < Y.cols; ++j)
     for (Index k = 0; k < Y.rows; ++k) Y(k, j) = static_cast<double>(z(k, j));
@@ -326,7 +319,7 @@ void CodesModel<T>::through_narrow_dictionary(const Samples& samples, MatrixView
 template <class T>
 bool CodesModel<T>::all_few(const Samples& samples, Index count) const {
   for (Index j = 0; j < count; ++j)
-    if (!mask_.few(samples[j])) return false;
+    if (!mask_->few(place(samples[j]))) return false;
   return true;
 }
 
@@ -364,8 +357,10 @@ template <class T>
 void CodesModel<T>::gradient(MatrixView<const T> S, const Samples& samples, MatrixView<double> G, Scratch& scratch,
                              bool rough) const {
   fit_curvature<T>(S, samples, G, scratch, rough);
-  for (Index j = 0; j < G.cols; ++j)
-    for (Index k = 0; k < G.rows; ++k) G(k, j) = 2 * (G(k, j) - static_cast<double>(q_(k, samples[j])));
+  for (Index j = 0; j < G.cols; ++j) {
+    const T* q = q_->col(place(samples[j]));
+    for (Index k = 0; k < G.rows; ++k) G(k, j) = 2 * (G(k, j) - static_cast<double>(q[k]));
+  }
   add_manifold<T>(S, samples, 2, G);
 }
 
@@ -378,7 +373,7 @@ void CodesModel<T>::curvature(MatrixView<const double> Z, const Samples& samples
 
 template <class T>
 bool CodesModel<T>::has_columns(Index j) const {
-  return !shared() && mask_.few(j);
+  return !shared() && mask_->few(place(j));
 }
 
 template <class T>
@@ -388,12 +383,12 @@ double CodesModel<T>::weight(Index j) const {
 
 template <class T>
 double CodesModel<T>::fit_weight(Index j) const {
-  return shared() ? omega(j) : mask_.mean(j);
+  return shared() ? omega(j) : mask_->mean(place(j));
 }
 
 template <class T>
 double CodesModel<T>::curvature_bound(Index j) const {
-  return (shared() ? omega(j) : mask_.top(j)) * forms_->gram_bound + forms_->consistency_bound;
+  return (shared() ? omega(j) : mask_->top(place(j))) * forms_->gram_bound + forms_->consistency_bound;
 }
 
 template class CodesModel<float>;

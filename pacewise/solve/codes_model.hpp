@@ -44,8 +44,9 @@ class CodesModel {
   };
 
   CodesModel(const CodesProblem<T>& problem, const Control& control);
-  /// The same problem for one group of the samples, which the Laplacian does not connect with others
-  CodesModel part(const Groups& groups, std::size_t group, const Control& control) const;
+  /// The same problem for one group of the samples, which the Laplacian does not connect with others. It reads the
+  /// numbers of the whole, and copies none.
+  CodesModel part(const Groups& groups, std::size_t group) const;
 
   Index features() const { return problem_.X.rows; }
   Index samples() const { return problem_.X.cols; }
@@ -54,7 +55,7 @@ class CodesModel {
   bool shared() const { return problem_.weights.entry.empty(); }
   /// max |2 B'(w v X)|: what certificates are relative to (1 where that is 0)
   double scale() const { return scale_; }
-  const Matrix<T>& q() const { return q_; }
+  const Matrix<T>& q() const { return *q_; }  // of the whole
   /// One matrix that serves all samples, A_j = omega_j A, where there is one (else nullptr); omega_j = weight(j). With
   /// entry weights it only comes near: omega_j is their mean.
   const Matrix<double>* one_gram() const {
@@ -66,6 +67,11 @@ class CodesModel {
   const Matrix<double>& fit_gram() const { return forms_->gram; }
   const Matrix<double>& consistency_gram() const { return forms_->consistency; }
   double fit_weight(Index j) const;
+  /// x <- w_j v_j x
+  template <class U>
+  void weigh_sample(Index j, MatrixView<U> x) const {
+    weigh(problem_.weights, place(j), x);
+  }
   /// (mean omega_j) A0 + C = U diag(g) U', g ascending; computed when first asked for, once for a model and its parts
   struct Spectrum {
     Matrix<double> vectors;
@@ -113,7 +119,7 @@ class CodesModel {
   void add_manifold(MatrixView<const U> S, const Samples& samples, double factor, MatrixView<double> Y) const;
   double omega(Index j) const {
     const auto& sample = problem_.weights.sample;
-    return sample.empty() ? 1.0 : static_cast<double>(sample[static_cast<std::size_t>(j)]);
+    return sample.empty() ? 1.0 : static_cast<double>(sample[static_cast<std::size_t>(place(j))]);
   }
 
   /// What depends on the dictionary and not on the samples
@@ -127,18 +133,20 @@ class CodesModel {
   };
   struct LazySpectrum;
   struct Own {  // of a part
-    Weights<T> weights;
+    std::vector<Index> samples;
     Sparse laplacian;
   };
+  /// Where q, weights and mask have sample j
+  Index place(Index j) const { return own_ == nullptr ? j : own_->samples[static_cast<std::size_t>(j)]; }
   CodesModel(const CodesModel& whole, const CodesProblem<T>& problem, std::shared_ptr<const Own> own);
   void build_forms(Forms& forms, bool many_lack_few) const;
 
   std::shared_ptr<const Own> own_;
-  CodesProblem<T> problem_;  // a part's X has the right shape and other numbers: they are in q_ already
+  CodesProblem<T> problem_;  // a part's X has the right shape and other numbers: they are in q already
   std::shared_ptr<const Forms> forms_;
   std::shared_ptr<LazySpectrum> spectrum_;
-  Mask mask_;    // of entry weights
-  Matrix<T> q_;  // r x n
+  std::shared_ptr<const Mask> mask_;    // of entry weights
+  std::shared_ptr<const Matrix<T>> q_;  // r x n
   double scale_ = 1;
 };
 

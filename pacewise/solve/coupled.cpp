@@ -428,7 +428,7 @@ template <class T>
 StepReport solve_group(const CodesModel<T>& model, const Groups& groups, std::size_t group, Matrix<T>& S,
                        StepOptions options, const Control& control) {
   const std::vector<Index>& samples = groups.members[group];
-  const CodesModel<T> part = model.part(groups, group, control);
+  const CodesModel<T> part = model.part(groups, group);
   // a group may store as much as its share of the samples
   const double share = static_cast<double>(part.samples()) / static_cast<double>(model.samples());
   options.memory_bytes = static_cast<std::size_t>(share * memory_for_systems(model, options)) + 1;

@@ -404,7 +404,7 @@ template <class T, class U>
 void CoupledSystem<T, U>::apply_dictionary(Index first, int worker, MatrixView<const U> x, MatrixView<U> y) {
   const auto image = image_[static_cast<std::size_t>(worker)].view().columns(0, y.cols);
   gemm<U>(Op::plain, Op::plain, 1, dictionary_, x, 0, image);
-  for (Index j = 0; j < y.cols; ++j) weigh(model_.problem().weights, first + j, image.columns(j, 1));
+  for (Index j = 0; j < y.cols; ++j) model_.weigh_sample(first + j, image.columns(j, 1));
   gemm<U>(Op::transposed, Op::plain, 1, dictionary_, image, 0, y);
 }
 
