@@ -219,6 +219,12 @@ void Fitter<T>::refresh_losses() {
   unit_losses<T>(data_.values, data_.weights, state_.dictionary, state_.codes, level_, control_, losses_);
 }
 
+/// Those of entries are as large as the data: while B or S moves they would only be in the way.
+template <class T>
+void Fitter<T>::forget_losses() {
+  losses_ = Vector<T>();
+}
+
 template <class T>
 LossSummary Fitter<T>::summarize_losses() const {
   LossSummary out;
@@ -327,6 +333,7 @@ void Fitter<T>::update_weights() {
 template <class T>
 void Fitter<T>::update_dictionary() {
   if (over_) return;
+  forget_losses();
   const StepReport report =
       solve_dictionary<T>({data_.values, effective_, state_.codes}, state_.dictionary, step_options(), control_);
   record_.certificate.dictionary = report.certificate;
@@ -399,6 +406,7 @@ void Fitter<T>::update_consistency() {
 template <class T>
 void Fitter<T>::update_codes() {
   if (over_) return;
+  forget_losses();
   const StepReport report = solve_codes(codes_problem(), state_.codes, step_options(), control_);
   record_.certificate.codes = report.certificate;
   if (interrupted()) return;

@@ -41,6 +41,7 @@ class Fitter {
   void take_state(State<T> state);
   void remember();
   void refresh_losses();
+  void forget_losses();
   void sum_up();
   Objective objective_now() const;
   void check_descent(const char* step);
