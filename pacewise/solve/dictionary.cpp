@@ -213,12 +213,12 @@ void into_ball(Matrix<T>& B) {
 }
 
 template <class T>
-StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
-                            const Control& control) {
+DictionaryReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
+                                  const Control& control) {
   require(problem, B);
   const SerialBlas serial;
   into_ball(B);
-  StepReport report;
+  DictionaryReport report;
   report.certificate = std::numeric_limits<double>::infinity();
   const std::vector<double> a = curvature(problem, control);
   const double goal = std::max(options.tol, precision_floor<T>() / 4);
@@ -241,7 +241,11 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
   const auto atoms = a.size() - static_cast<std::size_t>(std::count(a.begin(), a.end(), 0.0));
   if (entries && atoms * atoms > 30 * static_cast<std::size_t>(problem.X.cols) && now.certificate > goal)
     approach(problem, a, options, control, B, now, report);
-  report.certificate = now.certificate;
+  const auto take = [&] {
+    report.certificate = now.certificate;
+    if (entries) report.fit = now.fit;
+  };
+  take();
   report.converged = now.certificate <= options.tol;
   if (now.certificate <= goal || control.stop()) return report;
   // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
@@ -278,7 +282,7 @@ StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, c
     }
     if (now.fit <= highest && now.certificate < report.certificate) {
       B = candidate;
-      report.certificate = now.certificate;
+      take();
     }
     if (report.certificate <= goal) break;
     stale = now.certificate < 0.5 * last ? 0 : stale + 1;
@@ -318,8 +322,8 @@ double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matr
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                                    \
-  template StepReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&,             \
-                                          const Control&);                                                         \
+  template DictionaryReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&,       \
+                                                const Control&);                                                   \
   template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);        \
   template double dictionary_certificate<T>(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Control&); \
   template void into_ball(Matrix<T>&);

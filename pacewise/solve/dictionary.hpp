@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "pacewise/solve/codes.hpp"
 
 namespace pacewise {
@@ -10,13 +12,18 @@ struct DictionaryProblem {
   MatrixView<const T> S;      // r x n
 };
 
+struct DictionaryReport : StepReport {
+  /// sum w v (X - B S)^2 at the B returned, where the step has it from the data: with entry weights
+  std::optional<double> fit;
+};
+
 /// B-step, the paper's eq. 14:  min_B  sum w v (X - B S)^2  subject to |b_k|_2 <= 1.
 /// By Newton's method on the Lagrange dual (r unknowns); with entry weights by cheaper steps first. B (m x r) holds the
 /// start on entry and the dictionary on return; the fit never rises. Atoms no sample uses stay as they are (scaled back
 /// into the ball if outside).
 template <class T>
-StepReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
-                            const Control& control);
+DictionaryReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
+                                  const Control& control);
 
 /// Scales atoms that are longer than 1 back into the unit ball.
 template <class T>
