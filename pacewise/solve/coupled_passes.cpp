@@ -102,17 +102,21 @@ PACEWISE_WIDE_TEMPLATE void solve_packed(Index count, const U* __restrict L, dou
   }
 }
 
-#define PACEWISE_INSTANTIATE(U)                                                                                        \
-  template void proximal_step<U, float>(Index, ProximalScale<U>, const float*, const U*, const U*, const U*, U*, U*,   \
-                                        ProximalSums&);                                                                \
-  template void proximal_step<U, double>(Index, ProximalScale<U>, const double*, const U*, const U*, const U*, U*, U*, \
-                                         ProximalSums&);                                                               \
-  template double advance<U>(Index, U, const U*, U*, U*, U*);                                                          \
-  template void turn<U>(Index, U, const U*, U*);                                                                       \
-  template double damped_product<U>(Index, U, const U*, U*);                                                           \
-  template void solve_packed<U>(Index, const U*, double*);
-PACEWISE_INSTANTIATE(float)
-PACEWISE_INSTANTIATE(double)
-#undef PACEWISE_INSTANTIATE
+template void proximal_step<float, float>(Index, ProximalScale<float>, const float*, const float*, const float*,
+                                          const float*, float*, float*, ProximalSums&);
+template void proximal_step<float, double>(Index, ProximalScale<float>, const double*, const float*, const float*,
+                                           const float*, float*, float*, ProximalSums&);
+template double advance<float>(Index, float, const float*, float*, float*, float*);
+template void turn<float>(Index, float, const float*, float*);
+template double damped_product<float>(Index, float, const float*, float*);
+template void solve_packed<float>(Index, const float*, double*);
+template void proximal_step<double, float>(Index, ProximalScale<double>, const float*, const double*, const double*,
+                                           const double*, double*, double*, ProximalSums&);
+template void proximal_step<double, double>(Index, ProximalScale<double>, const double*, const double*, const double*,
+                                            const double*, double*, double*, ProximalSums&);
+template double advance<double>(Index, double, const double*, double*, double*, double*);
+template void turn<double>(Index, double, const double*, double*);
+template double damped_product<double>(Index, double, const double*, double*);
+template void solve_packed<double>(Index, const double*, double*);
 
 }  // namespace pacewise
