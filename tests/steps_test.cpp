@@ -126,7 +126,8 @@ void check_dictionary(const zoo::Shape& shape, Kind kind, double size, double ke
     auto setting = zoo::setting(p, 0, 0, 0);
     setting.B = reference::widen(B);
     const double before = static_cast<double>(reference::objective(setting).fit);
-    const StepReport report = solve_dictionary(problem, B, {tolerance<T>().certificate / 4, 500, memory_bytes}, {});
+    const DictionaryReport report =
+        solve_dictionary(problem, B, {tolerance<T>().certificate / 4, 500, memory_bytes}, {});
     setting.B = reference::widen(B);
     const double certificate = reference::dictionary_certificate(setting);
     const std::string where =
@@ -135,6 +136,8 @@ void check_dictionary(const zoo::Shape& shape, Kind kind, double size, double ke
     EXPECT_NEAR(report.certificate, certificate, tolerance<T>().recomputed) << where;
     const double after = static_cast<double>(reference::objective(setting).fit);
     EXPECT_LE(after, before * (1 + tolerance<T>().recomputed)) << where;
+    EXPECT_EQ(report.fit.has_value(), !p.weights.entry.empty()) << where;
+    EXPECT_NEAR(report.fit.value_or(after), after, tolerance<T>().recomputed * (after + size * size)) << where;
   }
 }
 
@@ -168,7 +171,7 @@ TYPED_TEST(Steps, DictionaryTakesNoMoreRoundsThanAskedAndSaysWhatItReached) {
     const DictionaryProblem<T> problem{p.X, p.weights, p.S};
     for (const int rounds : {0, 1, 2}) {
       Matrix<T> B = p.B;
-      const StepReport report = solve_dictionary(problem, B, {1e-12, rounds, 0}, {});
+      const DictionaryReport report = solve_dictionary(problem, B, {1e-12, rounds, 0}, {});
       EXPECT_LE(report.rounds, rounds) << p.name;
       EXPECT_NEAR(report.certificate, dictionary_certificate(problem, B, {}), tolerance<T>().recomputed) << p.name;
       if (rounds == 0) {

@@ -211,12 +211,26 @@ class Learner {
   /// |X - B S|^2 + beta |S|_1, the first by way of the sums, |X|^2 - 2 <C, B> + <A, B'B>, unless that would be the
   /// small difference of large numbers. Leaves the size of its rounding in rounding_.
   double objective() {
-    Matrix<T> gram_of_atoms(B_.cols(), B_.cols());
-    gram<T>(Op::transposed, 1, B_, 0, gram_of_atoms.view());
-    const double quadratic = inner_product<T>(A_.data(), gram_of_atoms.data(), A_.size());
-    const double linear = 2 * inner_product<T>(C_.data(), B_.data(), C_.size());
-    double l1 = 0;
-    for (const Matrix<T>& S : S_) l1 += sum_of_sizes(S.data(), S.size());
+    // <A, B'B> and <C, B> over blocks of rows, |S|_1 over blocks of samples
+    constexpr Index kRows = 256;
+    const Index m = B_.rows(), r = B_.cols(), strips = block_count(m, kRows);
+    std::vector<double> squares(static_cast<std::size_t>(strips)), products(squares), sizes(S_.size());
+    parallel_blocks(strips + blocks_, control_.to_the_end(), [&](Index task, int) {
+      if (task >= strips) {
+        const Matrix<T>& S = S_[static_cast<std::size_t>(task - strips)];
+        sizes[static_cast<std::size_t>(task - strips)] = sum_of_sizes(S.data(), S.size());
+        return;
+      }
+      const Index top = task * kRows, rows = block_length(m, task, kRows);
+      Matrix<T> gram_of_atoms(r, r);
+      gram<T>(Op::transposed, 1, std::as_const(B_).view().block(top, 0, rows, r), 0, gram_of_atoms.view());
+      squares[static_cast<std::size_t>(task)] = inner_product<T>(A_.data(), gram_of_atoms.data(), A_.size());
+      for (Index k = 0; k < r; ++k)
+        products[static_cast<std::size_t>(task)] += inner_product<T>(C_.col(k) + top, B_.col(k) + top, rows);
+    });
+    const double quadratic = std::accumulate(squares.begin(), squares.end(), 0.0);
+    const double linear = 2 * std::accumulate(products.begin(), products.end(), 0.0);
+    const double l1 = std::accumulate(sizes.begin(), sizes.end(), 0.0);
     constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
     double fit = energy_ - linear + quadratic;
     rounding_ = epsilon * (energy_ + std::abs(linear) + std::abs(quadratic));

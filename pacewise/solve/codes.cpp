@@ -193,7 +193,7 @@ StepReport solve_separable(const CodesModel<T>& model, Matrix<T>& S, const StepO
   const Index n = model.samples(), r = model.atoms();
   // A worker keeps one r x r Gram per sample of its block: the block is as large as 16 MiB allow, and so small that
   // there are enough of them for some threads, dozens where samples are few: none should wait long for the last.
-  const Index few = std::min<Index>(n, 1024), most = std::max<Index>(few * few / 16384, 8);
+  const Index few = std::min<Index>(n, 1024), most = std::max<Index>(few * few / 16384, 6);
   const Index block_size = std::clamp<Index>((Index{1} << 21) / std::max<Index>(r * r, 1), 4, most);
   const double beta = model.problem().beta;
   constexpr int max_stale = 12;

@@ -119,7 +119,8 @@ CodesModel<T>::CodesModel(const CodesProblem<T>& problem, const Control& control
   mask_ = std::make_shared<const Mask>(shared() ? Mask() : Mask(weights, m, n, control));
   const auto forms = std::make_shared<Forms>();
   // q_j = B'(w_j v_j x_j) + gamma Q'h_j, and the certificates' scale from its first part
-  const auto all_q = std::make_shared<Matrix<T>>(r, n);
+  const auto all_q = std::make_shared<Matrix<T>>();
+  all_q->resize_for_overwrite(r, n);
   q_ = all_q;
   const bool unweighted = weights.sample.empty() && weights.feature.empty() && weights.entry.empty();
   // Every product packs B anew, as much work as packing as many samples as there are atoms: more samples at a time, but
