@@ -160,6 +160,7 @@ def draw(rows, curves, title, out):
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     valid = [row for row in rows if not row["verdict"].startswith("void") and row["line"] not in ("peak memory (GB)", "floor") and "growth" not in row["line"]]
     figure, ax = plt.subplots(figsize=(10, 0.28 * len(valid) + 1.5))
@@ -172,23 +173,26 @@ def draw(rows, curves, title, out):
     ax.set_yticks(range(len(valid)), [f"{row['line']}, {row['cell']} / {row['against']}" for row in valid], fontsize=7)
     ax.axvline(1, color="black", linewidth=0.5)
     ax.set_xscale("log")
-    ax.invert_yaxis()
+    ax.set_ylim(len(valid) - 0.4, -0.6)
     ax.set_xlabel("their time / ours; black ticks: what it has to be at least")
-    ax.set_title(title, fontsize=8)
+    ax.set_title(title.replace("; ", "\n"), fontsize=8, loc="right")
     figure.tight_layout()
     figure.savefig(out / "peers.png", dpi=110)
     if not curves:
         return
-    figure, axes = plt.subplots(1, len(curves), figsize=(4 * len(curves), 3.4), squeeze=False)
-    for ax, ((name, beta), sides) in zip(axes[0], curves.items()):
-        best = min(v for points in sides.values() for _, v in points)
+    figure, axes = plt.subplots(1, len(curves), figsize=(4 * len(curves), 3.8), squeeze=False)
+    for ax, ((name, beta), (best, sides)) in zip(axes[0], curves.items()):
         for side, points in sides.items():
-            ax.plot([t for t, _ in points], [max(v / best - 1, 1e-6) for _, v in points], "o-", label=side)
+            ax.plot([t for t, _ in points], [v / best - 1 for _, v in points], "o-", label=side)
         ax.set_xscale("log")
         ax.set_yscale("log")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter(NullFormatter())
         ax.set_title(f"{name}, beta {beta}", fontsize=9)
         ax.set_xlabel("CPU seconds")
-    axes[0][0].set_ylabel("objective above the best, relative")
+    axes[0][0].set_ylabel("objective above that of a longer run, relative")
     axes[0][0].legend()
     figure.tight_layout()
     figure.savefig(out / "learning.png", dpi=110)
