@@ -101,30 +101,49 @@ def memory(table, quick):
 
 
 def floors(table, data, repeat):
-    """Each step beside the dense products it cannot do without, at the speed NumPy's BLAS has here. A multiplication with its addition is one operation."""
+    """The roofline of each step: the dense products it cannot do without at the speed NumPy's BLAS has here, and the numbers it must read and
+    write once at the speed of a copy; its floor is the larger of the two. A multiplication with its addition is one operation."""
     X, B = data["coil20"]
     (n, m), r = X.shape, len(B)
+    beta, rounds, row_rounds, turns = 0.02, 8, 4, 600  # passes of the dictionary's dual, of the entry-weighted one, of the coupled codes: about
+    single = X.astype(np.float32), B.astype(np.float32)
     rate = n * m * r / min(clock(lambda: X @ B.T)[0][1] for _ in range(10))
-    S = pacewise.sparse_encode(X, B, beta=0.02, n_threads=1)
+    rate32 = n * m * r / min(clock(lambda: single[0] @ single[1].T)[0][1] for _ in range(10))
+    large = np.ones(20_000_000)
+    other = np.empty_like(large)
+    bandwidth = 2 * large.nbytes / min(clock(lambda: np.copyto(other, large))[0][1] for _ in range(5))
+    print(f"products {rate / 1e9:.1f} (float {rate32 / 1e9:.1f}) billion operations a second, memory {bandwidth / 1e9:.1f} GB/s")
+    S = pacewise.sparse_encode(X, B, beta=beta, n_threads=1)
     D = pacewise.update_dictionary(X, S, dictionary=B, n_threads=1)
-    p = (S != 0).sum(1)
+    H, L = pacewise.hypergraph(X, 3, space="half:40")
     weight = np.random.default_rng(0).uniform(0.2, 1.0, X.shape)
-    rounds = 8  # passes of the dictionary's dual, about
-    row_rounds = 4  # of the entry-weighted one, about
+    p = (S != 0).sum(1)
+    x, b, s = 8 * m * n, 8 * m * r, 8 * r * n  # bytes of data, dictionary, codes
+    search, gram = (p**3 / 6 + p**2).sum(), m * r * r / 2
     steps = {
-        "codes, cold": (lambda: pacewise.sparse_encode(X, B, beta=0.02, tol=1e-6, n_threads=1), m * n * r + m * r * r / 2 + (p**3 / 6 + p**2).sum()),
-        "codes, warm": (lambda: pacewise.sparse_encode(X, D, beta=0.02, init=S, tol=1e-6, n_threads=1), m * n * r + m * r * r / 2 + (p**3 / 6 + p**2).sum()),
+        "codes, cold": (lambda: pacewise.sparse_encode(X, B, beta=beta, tol=1e-6, n_threads=1), m * n * r + gram + search, x + b + s, rate),
+        "codes, warm": (lambda: pacewise.sparse_encode(X, D, beta=beta, init=S, tol=1e-6, n_threads=1), m * n * r + gram + search, x + b + 2 * s, rate),
         "codes, entry weights": (
-            lambda: pacewise.sparse_encode(X, B, beta=0.02, entry_weight=weight, tol=1e-6, n_threads=1),
-            m * n * r + m * r * r / 2 + (m * p**2 / 2 + m * p + m * r + p**3 / 6).sum(),
+            lambda: pacewise.sparse_encode(X, B, beta=beta, entry_weight=weight, tol=1e-6, n_threads=1),
+            m * n * r + gram + (m * p**2 / 2 + m * p + m * r + p**3 / 6).sum(), 2 * x + b + s, rate,
         ),
-        "dictionary": (lambda: pacewise.update_dictionary(X, S, dictionary=B, tol=1e-6, n_threads=1), m * n * r + n * r * r / 2 + rounds * (1.5 * m * r * r + r**3 / 2)),
+        "codes, alpha 64": (
+            lambda: pacewise.sparse_encode(X, B, beta=beta, alpha=64, laplacian=L, tol=1e-6, n_threads=1),
+            m * n * r + gram + turns * r * (n * r + L.nnz), x + b + s + turns * 4 * s / 2, rate32,
+        ),
+        "dictionary": (
+            lambda: pacewise.update_dictionary(X, S, dictionary=B, tol=1e-6, n_threads=1),
+            m * n * r + n * r * r / 2 + rounds * (1.5 * m * r * r + r**3 / 2), x + s + 2 * b, rate,
+        ),
         "dictionary, entry weights": (
             lambda: pacewise.update_dictionary(X, S, dictionary=B, entry_weight=weight, tol=1e-6, n_threads=1),
-            m * (p**2 / 2).sum() + row_rounds * m * (r**3 / 2 + r * r) + 2 * 2 * m * n * r,
+            m * (p**2 / 2).sum() + row_rounds * m * (r**3 / 2 + r * r) + 2 * 2 * m * n * r, 2 * x + s + 2 * b + (1 + row_rounds) * 2 * m * r * r, rate,
         ),
+        "consistency map": (lambda: pacewise.update_consistency(H, S, eta=10.0, n_threads=1), n * r * r / 2 + H.nnz * r + n * r * r, 3 * s, rate),
+        "3 nearest neighbours": (lambda: pacewise.kneighbors(X, 3, n_threads=1), n * n * m / 2, x, rate32),
     }  # fmt: skip
-    for step, (work, operations) in steps.items():
+    for step, (work, operations, moved, speed) in steps.items():
         ours = min((clock(work)[0] for _ in range(max(2, repeat // 2))), key=lambda t: t[1])
-        floor = operations / rate
-        table.add("floor", step, "its products alone", (floor, floor), ours, None, note=f"({operations / 1e6:.0f} million operations)")
+        floor = max(operations / speed, moved / bandwidth)
+        note = f"({operations / 1e6:.0f} million operations, {moved / 1e6:.0f} MB)"
+        table.add("floor", step, "its products alone", (floor, floor), ours, None, note=note)
