@@ -1,6 +1,6 @@
 #include <benchmark/benchmark.h>
 
-#include "pacewise/algebra/blas_kernels.hpp"
+#include "algebra/blas_kernels.hpp"
 
 int main(int argc, char** argv) {
   pacewise::choose_blas_kernels();

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/graph/neighbours.hpp"
-#include "pacewise/solve/codes.hpp"
-#include "pacewise/solve/dictionary.hpp"
-#include "pacewise/solve/weights.hpp"
+#include "algebra/random.hpp"
+#include "graph/neighbours.hpp"
+#include "solve/codes.hpp"
+#include "solve/dictionary.hpp"
+#include "solve/weights.hpp"
 
 // One step of the fit each, on made-up data of a fixed seed, one thread: what a change to a solver did to its time.
 // Each reports the certificate of its answer: a faster step that is less exact is not faster.

@@ -1,6 +1,7 @@
-# The core needs OpenBLAS and OpenMP, nothing else.
+# The core needs OpenBLAS and OpenMP, and Eigen to build.
 
 find_package(Threads REQUIRED)
+find_package(Eigen3 3.3 REQUIRED NO_MODULE)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 # OpenBLAS by name: dense.cpp uses <cblas.h> and the LAPACK symbols of the same library.

@@ -10,8 +10,9 @@ if(TARGET pacewise_files)
   install(EXPORT pacewise-files NAMESPACE pacewise:: FILE pacewise-files.cmake DESTINATION "${pacewise_package_dir}")
   install(FILES cmake/file_formats.cmake DESTINATION "${pacewise_package_dir}")
 endif()
-install(DIRECTORY pacewise "${pacewise_generated}/pacewise" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+install(DIRECTORY include/pacewise "${pacewise_generated}/pacewise" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY src/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/pacewise/internal" FILES_MATCHING PATTERN "*.hpp")
 
 configure_package_config_file(cmake/pacewise-config.cmake.in pacewise-config.cmake
                               INSTALL_DESTINATION "${pacewise_package_dir}")

@@ -1,10 +1,10 @@
-# pacewise (pacewise::pacewise): the core, everything in pacewise/ but the file readers.
-# pacewise_files (pacewise::files): the file readers, always static, with the format libraries they need.
+# pacewise (pacewise::pacewise): the core, everything in src/.
+# pacewise_files (pacewise::files): the file readers in io/, always static, with the format libraries they need.
+# pacewise_report: tables, charts and pages of the program, in apps/report.
 
-file(GLOB_RECURSE pacewise_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/pacewise/*.cpp")
-set(pacewise_file_sources ${pacewise_sources})
-list(FILTER pacewise_sources EXCLUDE REGEX "/pacewise/data/files/")
-list(FILTER pacewise_file_sources INCLUDE REGEX "/pacewise/data/files/")
+file(GLOB_RECURSE pacewise_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
+file(GLOB pacewise_file_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/io/*.cpp")
+file(GLOB pacewise_report_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/apps/report/*.cpp")
 
 set(pacewise_generated "${PROJECT_BINARY_DIR}/include")
 configure_file(cmake/version.hpp.in "${pacewise_generated}/pacewise/version.hpp" @ONLY)
@@ -16,10 +16,11 @@ set_target_properties(pacewise PROPERTIES VERSION ${PROJECT_VERSION}
                                           SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 target_include_directories(
   pacewise
-  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${pacewise_generated}>"
-         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
+         "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${pacewise_generated}>"
+         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/pacewise/internal>"
   PRIVATE "${PACEWISE_CBLAS_INCLUDE}")
-target_link_libraries(pacewise PRIVATE BLAS::BLAS OpenMP::OpenMP_CXX Threads::Threads)
+target_link_libraries(pacewise PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> BLAS::BLAS OpenMP::OpenMP_CXX Threads::Threads)
 if(BUILD_SHARED_LIBS AND UNIX AND NOT APPLE)
   target_link_options(pacewise PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map")
   set_target_properties(pacewise PROPERTIES LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/exports.map")
@@ -33,4 +34,10 @@ if(PACEWISE_BUILD_FILES AND pacewise_file_sources)
   pacewise_compile_options(pacewise_files)
   set(pacewise_formats PkgConfig::matio PkgConfig::hdf5 ZLIB::ZLIB PNG::PNG JPEG::JPEG)
   target_link_libraries(pacewise_files PUBLIC pacewise PRIVATE ${pacewise_formats} OpenMP::OpenMP_CXX)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  add_library(pacewise_report STATIC EXCLUDE_FROM_ALL ${pacewise_report_sources})
+  pacewise_compile_options(pacewise_report)
+  target_link_libraries(pacewise_report PUBLIC pacewise)
 endif()

@@ -1,5 +1,5 @@
 # pacewise-cli: the program `pacewise`.
-file(GLOB pacewise_program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/*.cpp")
+file(GLOB pacewise_program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/apps/cli/*.cpp")
 if(NOT pacewise_program_sources)
   return()
 endif()
@@ -10,7 +10,7 @@ find_package(nlohmann_json REQUIRED)
 # pacewise_reproduce: the study behind `pacewise reproduce`, with its tables as they stand in reproduce/*.csv. A library,
 # because its tests need it too; the pictures come with it.
 file(GLOB pacewise_reproduce_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/reproduce/*.cpp")
-set(pacewise_picture_sources "${PROJECT_SOURCE_DIR}/cli/montage.cpp" "${PROJECT_SOURCE_DIR}/cli/png.cpp")
+set(pacewise_picture_sources "${PROJECT_SOURCE_DIR}/apps/cli/montage.cpp" "${PROJECT_SOURCE_DIR}/apps/cli/png.cpp")
 list(REMOVE_ITEM pacewise_program_sources ${pacewise_picture_sources})
 foreach(table paper settings)
   file(READ "${PROJECT_SOURCE_DIR}/reproduce/${table}.csv" pacewise_${table}_csv)
@@ -20,7 +20,7 @@ configure_file(reproduce/embedded.cpp.in "${PROJECT_BINARY_DIR}/reproduce/embedd
 add_library(pacewise_reproduce STATIC ${pacewise_reproduce_sources} ${pacewise_picture_sources}
                                       "${PROJECT_BINARY_DIR}/reproduce/embedded.cpp")
 pacewise_compile_options(pacewise_reproduce)
-target_link_libraries(pacewise_reproduce PUBLIC pacewise pacewise_files fmt::fmt nlohmann_json::nlohmann_json
+target_link_libraries(pacewise_reproduce PUBLIC pacewise pacewise_files pacewise_report fmt::fmt nlohmann_json::nlohmann_json
                                          PRIVATE ZLIB::ZLIB Threads::Threads)
 
 add_executable(pacewise-cli ${pacewise_program_sources})

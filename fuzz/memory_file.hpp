@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "pacewise/data/files/table.hpp"
+#include "io/table.hpp"
 
 namespace pacewise::fuzz {
 

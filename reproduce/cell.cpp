@@ -2,9 +2,9 @@
 
 #include <chrono>
 
-#include "pacewise/evaluate/kmeans.hpp"
-#include "pacewise/evaluate/scores.hpp"
-#include "pacewise/model/fit.hpp"
+#include "evaluate/kmeans.hpp"
+#include "evaluate/scores.hpp"
+#include "model/fit.hpp"
 #include "pacewise/version.hpp"
 
 namespace pacewise::reproduce {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "pacewise/data/files/atomic_file.hpp"
+#include "io/atomic_file.hpp"
 #include "reproduce/rows.hpp"
 
 namespace pacewise::reproduce {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <map>
 
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/data/files/table.hpp"
+#include "algebra/random.hpp"
+#include "io/table.hpp"
 
 namespace pacewise::reproduce {
 namespace {

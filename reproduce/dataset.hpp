@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "pacewise/algebra/matrix.hpp"
+#include "algebra/matrix.hpp"
 
 namespace pacewise::reproduce {
 

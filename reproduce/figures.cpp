@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/montage.hpp"
-#include "pacewise/report/chart.hpp"
+#include "apps/cli/montage.hpp"
+#include "apps/report/chart.hpp"
 
 namespace pacewise::reproduce {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "pacewise/model/fit.hpp"
-#include "pacewise/report/page.hpp"
+#include "apps/report/page.hpp"
+#include "model/fit.hpp"
 #include "reproduce/runner.hpp"
 #include "reproduce/settings.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pacewise/report/chart.hpp"
+#include "apps/report/chart.hpp"
 #include "pacewise/version.hpp"
 #include "reproduce/paper.hpp"
 #include "reproduce/targets.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "pacewise/data/files/atomic_file.hpp"
+#include "io/atomic_file.hpp"
 #include "pacewise/version.hpp"
 #include "reproduce/page.hpp"
 #include "reproduce/targets.hpp"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pacewise/data/files/file_error.hpp"
+#include "io/file_error.hpp"
 
 namespace pacewise::reproduce {
 

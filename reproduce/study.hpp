@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "pacewise/model/options.hpp"
+#include "model/options.hpp"
 
 namespace pacewise::reproduce {
 

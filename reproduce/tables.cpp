@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "pacewise/evaluate/scores.hpp"
+#include "evaluate/scores.hpp"
 #include "reproduce/paper.hpp"
 
 namespace pacewise::reproduce {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 #include "reproduce/paper.hpp"
 
 namespace pacewise::reproduce {

@@ -8,12 +8,12 @@
 #include <string>
 #include <thread>
 
-#include "pacewise/algebra/blas_kernels.hpp"
-#include "pacewise/algebra/dense.hpp"
-#include "pacewise/algebra/gram_sum.hpp"
-#include "pacewise/algebra/parallel.hpp"
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/algebra/sums.hpp"
+#include "algebra/blas_kernels.hpp"
+#include "algebra/dense.hpp"
+#include "algebra/gram_sum.hpp"
+#include "algebra/parallel.hpp"
+#include "algebra/random.hpp"
+#include "algebra/sums.hpp"
 
 extern "C" {
 void openblas_set_num_threads(int) __attribute__((weak));

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "pacewise/solve/lasso.hpp"
+#include "solve/lasso.hpp"
 #include "synthetic.hpp"
 #include "zoo.hpp"
 

@@ -4,7 +4,7 @@
 #include <future>
 #include <thread>
 
-#include "pacewise/model/fit.hpp"
+#include "model/fit.hpp"
 #include "synthetic.hpp"
 
 namespace {

@@ -1,10 +1,10 @@
-#include "pacewise/solve/column_mixing.hpp"
+#include "solve/column_mixing.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 
 namespace pacewise {
 namespace {

@@ -1,4 +1,4 @@
-#include "pacewise/solve/consistency.hpp"
+#include "solve/consistency.hpp"
 
 #include <gtest/gtest.h>
 

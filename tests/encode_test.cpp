@@ -1,9 +1,9 @@
-#include "pacewise/model/encode.hpp"
+#include "model/encode.hpp"
 
 #include <gtest/gtest.h>
 
-#include "pacewise/evaluate/scores.hpp"
-#include "pacewise/solve/weights.hpp"
+#include "evaluate/scores.hpp"
+#include "solve/weights.hpp"
 #include "synthetic.hpp"
 #include "tolerances.hpp"
 #include "zoo.hpp"

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "pacewise/evaluate/scores.hpp"
+#include "evaluate/scores.hpp"
 #include "verify.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/graph/graph.hpp"
+#include "algebra/random.hpp"
+#include "graph/graph.hpp"
 
 namespace pacewise {
 namespace {

@@ -1,4 +1,4 @@
-#include "pacewise/graph/graph.hpp"
+#include "graph/graph.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <string>
 
-#include "pacewise/algebra/index.hpp"
-#include "pacewise/algebra/random.hpp"
+#include "algebra/index.hpp"
+#include "algebra/random.hpp"
 
 namespace pacewise {
 namespace {

@@ -1,4 +1,4 @@
-#include "pacewise/evaluate/kmeans.hpp"
+#include "evaluate/kmeans.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 #include <numeric>
 
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/evaluate/scores.hpp"
+#include "algebra/random.hpp"
+#include "evaluate/scores.hpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
-#include "pacewise/solve/lasso.hpp"
+#include "solve/lasso.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/solve/active_set.hpp"
+#include "algebra/random.hpp"
+#include "solve/active_set.hpp"
 
 namespace {
 

@@ -1,15 +1,15 @@
 // Plain dictionary learning in blocks: descent, certificates recomputed by the slow path, limits, bad input.
-#include "pacewise/model/learn.hpp"
+#include "model/learn.hpp"
 
 #include <gtest/gtest.h>
 
 #include <future>
 
-#include "pacewise/algebra/dense.hpp"
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/solve/atom_sweep.hpp"
-#include "pacewise/solve/dictionary.hpp"
+#include "algebra/dense.hpp"
+#include "algebra/random.hpp"
 #include "reference.hpp"
+#include "solve/atom_sweep.hpp"
+#include "solve/dictionary.hpp"
 #include "synthetic.hpp"
 #include "tolerances.hpp"
 

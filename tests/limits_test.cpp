@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "pacewise/model/fit.hpp"
-#include "pacewise/solve/weights.hpp"
+#include "model/fit.hpp"
+#include "solve/weights.hpp"
 #include "synthetic.hpp"
 #include "zoo.hpp"
 

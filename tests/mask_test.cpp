@@ -1,10 +1,10 @@
 // Entry weights that are nearly all the same: what is listed of them, and codes solved by way of the list.
-#include "pacewise/solve/mask.hpp"
+#include "solve/mask.hpp"
 
 #include <gtest/gtest.h>
 
-#include "pacewise/solve/codes_model.hpp"
 #include "reference.hpp"
+#include "solve/codes_model.hpp"
 #include "synthetic.hpp"
 #include "tolerances.hpp"
 

@@ -1,4 +1,4 @@
-#include "pacewise/graph/neighbours.hpp"
+#include "graph/neighbours.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
-#include "pacewise/algebra/index.hpp"
-#include "pacewise/algebra/random.hpp"
+#include "algebra/index.hpp"
+#include "algebra/random.hpp"
 
 namespace pacewise {
 namespace {

@@ -1,8 +1,8 @@
-#include "pacewise/solve/objective.hpp"
+#include "solve/objective.hpp"
 
 #include <gtest/gtest.h>
 
-#include "pacewise/solve/weights.hpp"
+#include "solve/weights.hpp"
 #include "tolerances.hpp"
 #include "zoo.hpp"
 

@@ -1,4 +1,4 @@
-#include "pacewise/model/options.hpp"
+#include "model/options.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "pacewise/data/problem.hpp"
+#include "data/problem.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 
 namespace {
 

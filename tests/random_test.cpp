@@ -1,4 +1,4 @@
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 
 #include <gtest/gtest.h>
 

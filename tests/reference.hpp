@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/algebra/sparse.hpp"
-#include "pacewise/data/problem.hpp"
+#include "algebra/random.hpp"
+#include "algebra/sparse.hpp"
+#include "data/problem.hpp"
 
 namespace reference {
 

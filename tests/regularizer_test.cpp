@@ -1,4 +1,4 @@
-#include "pacewise/pace/regularizer.hpp"
+#include "pace/regularizer.hpp"
 
 #include <gtest/gtest.h>
 

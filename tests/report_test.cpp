@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "pacewise/algebra/error.hpp"
-#include "pacewise/report/chart.hpp"
-#include "pacewise/report/page.hpp"
-#include "pacewise/report/svg.hpp"
+#include "algebra/error.hpp"
+#include "apps/report/chart.hpp"
+#include "apps/report/page.hpp"
+#include "apps/report/svg.hpp"
 
 namespace pacewise {
 namespace {

@@ -1,11 +1,11 @@
-#include "pacewise/solve/row_systems.hpp"
+#include "solve/row_systems.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "pacewise/algebra/dense.hpp"
-#include "pacewise/algebra/random.hpp"
+#include "algebra/dense.hpp"
+#include "algebra/random.hpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
-#include "pacewise/pace/schedule.hpp"
+#include "pace/schedule.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "pacewise/evaluate/scores.hpp"
+#include "evaluate/scores.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 
 namespace {
 

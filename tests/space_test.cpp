@@ -1,4 +1,4 @@
-#include "pacewise/graph/space.hpp"
+#include "graph/space.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
-#include "pacewise/algebra/dense.hpp"
-#include "pacewise/algebra/random.hpp"
+#include "algebra/dense.hpp"
+#include "algebra/random.hpp"
 #include "synthetic.hpp"
 
 namespace pacewise {

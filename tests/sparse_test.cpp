@@ -1,12 +1,12 @@
-#include "pacewise/algebra/sparse.hpp"
+#include "algebra/sparse.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-#include "pacewise/algebra/index.hpp"
-#include "pacewise/algebra/random.hpp"
+#include "algebra/index.hpp"
+#include "algebra/random.hpp"
 
 namespace pacewise {
 namespace {

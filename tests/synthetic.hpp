@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/data/problem.hpp"
+#include "algebra/random.hpp"
+#include "data/problem.hpp"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

@@ -2,8 +2,8 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "pacewise/model/fit.hpp"
-#include "pacewise/solve/weights.hpp"
+#include "model/fit.hpp"
+#include "solve/weights.hpp"
 #include "synthetic.hpp"
 #include "tolerances.hpp"
 #include "zoo.hpp"

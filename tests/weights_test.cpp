@@ -1,4 +1,4 @@
-#include "pacewise/solve/weights.hpp"
+#include "solve/weights.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "pacewise/solve/dictionary.hpp"
 #include "reference.hpp"
+#include "solve/dictionary.hpp"
 
 namespace zoo {
 

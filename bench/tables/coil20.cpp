@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "pacewise/data/files/table.hpp"
+#include "io/table.hpp"
 #include "pacewise/pacewise.hpp"
 
 namespace {

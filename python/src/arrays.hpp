@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "pacewise/algebra/parallel.hpp"
-#include "pacewise/algebra/sparse.hpp"
-#include "pacewise/data/problem.hpp"
+#include "algebra/parallel.hpp"
+#include "algebra/sparse.hpp"
+#include "data/problem.hpp"
 
 namespace pacewise::python {
 

@@ -1,7 +1,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "pacewise/evaluate/kmeans.hpp"
-#include "pacewise/evaluate/scores.hpp"
+#include "evaluate/kmeans.hpp"
+#include "evaluate/scores.hpp"
 #include "running.hpp"
 
 namespace pacewise::python {

@@ -1,5 +1,5 @@
 #include "arrays.hpp"
-#include "pacewise/data/files/table.hpp"
+#include "io/table.hpp"
 #include "running.hpp"
 
 namespace pacewise::python {

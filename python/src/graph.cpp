@@ -1,4 +1,4 @@
-#include "pacewise/graph/graph.hpp"
+#include "graph/graph.hpp"
 
 #include "bindings.hpp"
 #include "options.hpp"

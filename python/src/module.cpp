@@ -1,6 +1,6 @@
+#include "algebra/blas_kernels.hpp"
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "pacewise/algebra/blas_kernels.hpp"
 #include "pacewise/version.hpp"
 
 // The private module behind the package: arrays in, arrays out. Shapes, defaults and documentation are the package's.

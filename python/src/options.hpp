@@ -1,6 +1,6 @@
 #pragma once
 #include "arrays.hpp"
-#include "pacewise/model/encode.hpp"
+#include "model/encode.hpp"
 
 namespace pacewise::python {
 

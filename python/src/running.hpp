@@ -1,7 +1,7 @@
 #pragma once
 #include <functional>
 
-#include "pacewise/algebra/parallel.hpp"
+#include "algebra/parallel.hpp"
 
 namespace pacewise::python {
 

@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "bindings.hpp"
+#include "model/learn.hpp"
 #include "options.hpp"
-#include "pacewise/model/learn.hpp"
-#include "pacewise/solve/consistency.hpp"
-#include "pacewise/solve/dictionary.hpp"
-#include "pacewise/solve/objective.hpp"
-#include "pacewise/solve/weights.hpp"
 #include "running.hpp"
+#include "solve/consistency.hpp"
+#include "solve/dictionary.hpp"
+#include "solve/objective.hpp"
+#include "solve/weights.hpp"
 
 namespace pacewise::python {
 namespace {

@@ -1,7 +1,7 @@
 // Reaches the BLAS, OpenMP and the exception type through the installed headers alone.
+#include <algebra/dense.hpp>
+#include <algebra/parallel.hpp>
 #include <cstring>
-#include <pacewise/algebra/dense.hpp>
-#include <pacewise/algebra/parallel.hpp>
 #include <pacewise/version.hpp>
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "pacewise/data/files/atomic_file.hpp"
+#include "io/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,11 +1,11 @@
-#include "pacewise/data/files/csv_fields.hpp"
+#include "io/csv_fields.hpp"
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
-#include "pacewise/algebra/random.hpp"
-#include "pacewise/data/files/decimal.hpp"
+#include "algebra/random.hpp"
+#include "io/decimal.hpp"
 #include "scratch.hpp"
 
 namespace pacewise {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 #include "scratch.hpp"
 
 namespace pacewise {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pacewise/data/files/table.hpp"
+#include "io/table.hpp"
 
 namespace pacewise::test {
 

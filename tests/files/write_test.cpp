@@ -1,8 +1,8 @@
-#include "pacewise/data/files/write.hpp"
+#include "io/write.hpp"
 
 #include <cmath>
 
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 #include "scratch.hpp"
 
 namespace pacewise {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A stage of pacewise/ includes only itself and earlier stages.
+"""A stage of src/ includes only itself and earlier stages.
 
     layering.py ROOT        check the tree; one line per violation, exit 1 if there is one
     layering.py --self-test prove that each rule catches a violation
@@ -9,74 +9,53 @@ import re
 import sys
 import tempfile
 
-STAGES = ["algebra", "data", "graph", "pace", "solve", "model", "evaluate", "report"]
-# what the .cpp files of the core may include beside the standard library: it needs OpenBLAS and OpenMP alone
-CORE_MAY_INCLUDE = re.compile(r"cblas\.h|omp\.h|sys/\w+\.h|unistd\.h|fcntl\.h")
+STAGES = ["algebra", "data", "graph", "pace", "solve", "model", "evaluate"]
+# what the core may include beside the standard library
+CORE_MAY_INCLUDE = re.compile(r"cblas\.h|omp\.h|sys/\w+\.h|unistd\.h|fcntl\.h|Eigen/\w+|nlohmann/json\.hpp")
 STANDARD = re.compile(r"[a-z_0-9]+")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(<[^>]+>|"[^"]+")', re.MULTILINE)
 
 
 def faults_of(path, text):
     """Violations of the file at `path`, relative to the root."""
-    parts = path.split("/")
-    files = path.startswith("pacewise/data/files/")
-    stage = parts[1] if len(parts) > 2 else None
+    folder = path.split("/")
+    public = folder[0] == "include"
+    stage = folder[1] if not public else None
     if stage is not None and stage not in STAGES:
         return [f"{path}: '{stage}' is no stage; there are {', '.join(STAGES)}"]
     faults = []
     for match in INCLUDE.finditer(text):
         name = match.group(1)[1:-1]
-        if not name.startswith("pacewise/"):
-            faults += outside_faults(path, name, match.group(1)[0] == '"', files)
+        target = name.split("/")[0]
+        if STANDARD.fullmatch(name) or name.startswith("pacewise/"):
             continue
-        target = name.split("/")
-        if name.startswith("pacewise/data/files/") and not files:
-            faults.append(f"{path}: includes {name}, but the core must do without the file readers")
-        if stage is None:
-            continue  # pacewise/pacewise.hpp, the sum of all stages
-        if len(target) == 2 and target[1] != "version.hpp":
-            faults.append(f"{path}: includes {name}, which includes later stages")
-        if len(target) > 2 and (target[1] not in STAGES or STAGES.index(target[1]) > STAGES.index(stage)):
-            faults.append(f"{path}: stage {stage} includes {name}, a later stage")
+        if target in STAGES:
+            if stage is not None and STAGES.index(target) > STAGES.index(stage):
+                faults.append(f"{path}: stage {stage} includes {name}, a later stage")
+        elif not CORE_MAY_INCLUDE.fullmatch(name):
+            faults.append(f"{path}: includes {name}; the core has its own stages, the public headers and few libraries")
     return faults
 
 
-def outside_faults(path, name, quoted, files):
-    if quoted:
-        return [f'{path}: includes "{name}"; write the path from the root, "pacewise/..."']
-    if STANDARD.fullmatch(name):
-        return []
-    if path.endswith(".hpp"):
-        return [f"{path}: includes <{name}>; headers show only pacewise and the standard library"]
-    if not files and not CORE_MAY_INCLUDE.fullmatch(name):
-        return [f"{path}: includes <{name}>; the core needs only OpenBLAS and OpenMP"]
-    return []
-
-
 def check(root):
-    files = [p for p in sorted(pathlib.Path(root, "pacewise").rglob("*")) if p.suffix in (".hpp", ".cpp")]
+    files = [p for top in ("src", "include") for p in sorted(pathlib.Path(root, top).rglob("*"))
+             if p.suffix in (".hpp", ".cpp")]
     if not files:
-        return [f"{root}: no sources in pacewise/"]
+        return [f"{root}: no sources in src/"]
     return [f for p in files for f in faults_of(p.relative_to(root).as_posix(), p.read_text(encoding="utf-8"))]
 
 
 GOOD = {
-    "pacewise/solve/a.cpp": '#include "pacewise/solve/a.hpp"\n#include <cblas.h>\n#include "pacewise/pace/b.hpp"\n',
-    "pacewise/solve/a.hpp": '#include <vector>\n#include "pacewise/algebra/m.hpp"\n#include "pacewise/version.hpp"\n',
-    "pacewise/data/files/mat.cpp": '#include <matio.h>\n#include "pacewise/data/files/mat.hpp"\n',
-    "pacewise/pacewise.hpp": '#include "pacewise/report/page.hpp"\n',
+    "src/solve/a.cpp": '#include "solve/a.hpp"\n#include <cblas.h>\n#include "pace/b.hpp"\n',
+    "src/solve/a.hpp": '#include <vector>\n#include "algebra/m.hpp"\n#include "pacewise/version.hpp"\n',
 }
 BAD = {
-    "pacewise/algebra/a.hpp": '#include "pacewise/data/problem.hpp"\n',
-    "pacewise/graph/a.cpp": '#  include <pacewise/solve/codes.hpp>\n',
-    "pacewise/model/a.hpp": '#include "pacewise/pacewise.hpp"\n',
-    "pacewise/model/a.cpp": '#include "pacewise/data/files/mat.hpp"\n',
-    "pacewise/pacewise.hpp": '#include "pacewise/data/files/mat.hpp"\n',
-    "pacewise/data/files/a.cpp": '#include "pacewise/graph/graph.hpp"\n',
-    "pacewise/evaluate/a.cpp": '#include "scores.hpp"\n',
-    "pacewise/evaluate/b.cpp": '#include <nlohmann/json.hpp>\n',
-    "pacewise/pace/a.hpp": '#include <cblas.h>\n',
-    "pacewise/extras/a.hpp": "\n",
+    "src/algebra/a.hpp": '#include "data/problem.hpp"\n',
+    "src/graph/a.cpp": '#  include <solve/codes.hpp>\n',
+    "src/model/a.cpp": '#include "io/mat.hpp"\n',
+    "src/evaluate/a.cpp": '#include "scores.hpp"\n',
+    "src/evaluate/b.cpp": '#include <matio.h>\n',
+    "src/extras/a.hpp": "\n",
 }
 
 

@@ -7,7 +7,7 @@
 
 #include "../files/scratch.hpp"
 #include "../tolerances.hpp"
-#include "pacewise/algebra/random.hpp"
+#include "algebra/random.hpp"
 #include "reproduce/figures.hpp"
 #include "reproduce/paper.hpp"
 #include "reproduce/targets.hpp"

@@ -1,0 +1,413 @@
+#include "apps/cli/arguments.hpp"
+
+#include "apps/cli/fit_options.hpp"
+#include "apps/cli/generate.hpp"
+#include "apps/cli/option_text.hpp"
+#include "apps/cli/outcome.hpp"
+#include "apps/cli/spelling.hpp"
+#include "pacewise/version.hpp"
+
+namespace pacewise::cli {
+namespace {
+
+/// "--alpha A" in one column, what it does and its default in the other.
+class Help : public CLI::Formatter {
+ public:
+  Help() { column_width(30); }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0 || option->get_positional()) return {};
+    return option->get_type_name().empty() ? std::string() : " " + option->get_type_name();
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string absent = option->get_default_str();
+    return option->get_description() + (absent.empty() ? "" : " [" + absent + "]");
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string line = "Usage: " + (app->get_parent() != nullptr ? "pacewise " + app->get_name() : name);
+    for (const CLI::Option* o : app->get_options())
+      if (o->get_positional()) line += " " + o->get_name(true, false);
+    for (const CLI::Option* o : app->get_options())
+      if (!o->get_positional() && o->get_required()) line += " " + o->get_name() + " " + o->get_type_name();
+    return line + (app->get_parent() != nullptr ? " [OPTIONS]\n" : " COMMAND\n");
+  }
+};
+
+/// Checks whose names do not belong into the help.
+CLI::Validator silent(CLI::Validator check) { return check.description(""); }
+const CLI::Validator kPositive = silent(CLI::PositiveNumber);
+const CLI::Validator kNonNegative = silent(CLI::NonNegativeNumber);
+
+/// Without the second blank line between groups.
+std::string help_of(const CLI::App& app) {
+  std::string text = app.help();
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
+/// Adds options with the looks all commands share.
+class Command {
+ public:
+  Command(Program& program, const char* name, const char* help, const char* example)
+      : app_(*program.app->add_subcommand(name, help)), program_(program) {
+    app_.footer(std::string("Example:\n  ") + example);
+  }
+  CLI::App& app() { return app_; }
+  void group(const char* name) { group_ = name; }
+  CLI::Option* file(const char* name, std::string& value, const char* help, const char* type = "FILE") {
+    return app_.add_option(name, value, help)->group(group_)->type_name(type);
+  }
+  template <class V>
+  CLI::Option* value(const char* name, V& value, const char* type, const char* help) {
+    CLI::Option* option = app_.add_option(name, value, help)->group(group_)->type_name(type)->capture_default_str();
+    if constexpr (std::is_unsigned_v<V>) option->check(kNonNegative);  // else -1 wraps around
+    return option;
+  }
+  CLI::Option* input(const char* name, std::string& value, const char* help) {
+    return app_.add_option(name, value, help)->required()->type_name("");
+  }
+  void data(DataSource& source, const char* name = "DATA",
+            const char* help = "Samples as rows: .npy .npz .csv .mat IDX .mtx HDF5, or a folder of images") {
+    input(name, source.path, help);
+  }
+  void reading(DataSource& source) {
+    file("--variable", source.variable, "Which array of a .npz, .mat or HDF5 file", "NAME");
+    file("--label-column", source.label_column, "CSV: the column that holds labels, a name or a number from 1", "NAME");
+    threads(source.threads);
+  }
+  void threads(int& value) {
+    app_.add_option("--threads", value, "Threads; results do not depend on it")
+        ->group(group_)
+        ->type_name("N")
+        ->default_str("all cores")
+        ->check(kNonNegative);
+  }
+  void quiet(bool& value) { app_.add_flag("--quiet", value, "Say nothing but errors")->group(group_); }
+  void run(std::function<int()> body) {
+    app_.callback([&program = program_, body = std::move(body)] { program.run = body; });
+  }
+
+ private:
+  CLI::App& app_;
+  Program& program_;
+  std::string group_ = "Options";
+};
+
+/// The library checks values; on a command line a bad one is bad usage.
+template <class Check>
+void as_usage(Check&& check) {
+  try {
+    check();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+}
+
+void define_fit(Program& program) {
+  Command c(program, "fit", "Learn a dictionary and sparse codes from data",
+            "pacewise fit data.npy -o model.pw --atoms 64 --level element");
+  auto a = std::make_shared<FitArguments>();
+  c.data(a->data);
+  c.group("Files");
+  c.file("-o,--output", a->output, "The model", "MODEL")->required();
+  c.file("--labels", a->labels, "Labels: the codes are clustered and compared with them");
+  c.file("--weights", a->weights, "Weights >= 0 of samples (n), features (m) or entries (n x m); 0 = missing");
+  c.file("--codes", a->codes, "Write the codes (.npy .csv .mtx)");
+  c.file("--weights-out", a->weights_out, "Write the self-paced weights (.npy .csv .mtx)");
+  c.file("--json", a->json, "Write what happened, iteration by iteration");
+  c.file("--report", a->report, "Write a web page about the run", "FILE.html");
+  const auto options = std::make_shared<FitOptions>(c.app());
+  c.group("Run");
+  c.value("--precision", a->precision, "single|double", "Of all computations");
+  c.app()
+      .add_option("--max-seconds", a->max_seconds, "Stop after this time, with what there is")
+      ->group("Run")
+      ->type_name("S")
+      ->check(kPositive);
+  c.file("--checkpoint", a->checkpoint, "Write the state here every --every iterations and when interrupted");
+  c.value("--every", a->every, "N", "Iterations between checkpoints")->check(kPositive);
+  c.file("--resume", a->resume, "Go on from a checkpoint, with its options");
+  c.reading(a->data);
+  c.quiet(a->quiet);
+  c.value("--progress", a->progress, "auto|plain|none", "What is shown while it runs");
+  c.run([a, options] {
+    options->collect(*a);
+    return run_fit(*a);
+  });
+}
+
+void define_new_samples(Program& program) {
+  for (const std::string name : {"encode", "score"}) {
+    const bool encode = name == "encode";
+    Command c(program, name.c_str(),
+              encode ? "Sparse codes of new samples" : "Outlier score per sample, confidence per entry",
+              encode ? "pacewise encode model.pw new.npy -o codes.npy"
+                     : "pacewise score model.pw new.npy -o scores.csv --confidence confidence.npy");
+    auto a = std::make_shared<ModelDataArguments>();
+    c.input("MODEL", a->model, "What `fit` wrote");
+    c.data(a->data);
+    if (encode) {
+      c.file("-o,--output", a->output, "The codes (.npy .csv .mtx)", "CODES")->required();
+      c.file("--weights-out", a->weights_out, "Write the self-paced weights (.npy .csv .mtx)");
+      c.file("--scale-out", a->scale_out, "Write the norms the samples were divided by, for reconstruct --scale");
+    } else {
+      c.file("-o,--output", a->output, "The scores (.npy .csv .mtx); else they are printed");
+      c.file("--confidence", a->confidence, "Write the confidence of every entry in [0, 1] (.npy .csv .mtx)");
+      c.file("--truth", a->truth, "Not 0 where a sample (n) or entry (n x m) is known to be bad: prints the AUROC");
+    }
+    c.file("--weights", a->weights, "Weights >= 0 of samples (n), features (m) or entries (n x m); 0 = missing");
+    c.app().add_flag("--plain", a->plain, "Trust every entry: no self-paced weights")->group("Options");
+    c.reading(a->data);
+    c.quiet(a->quiet);
+    c.run([a, encode] { return encode ? run_encode(*a) : run_score(*a); });
+  }
+}
+
+void define_reconstruct(Program& program) {
+  Command c(program, "reconstruct", "Data from codes: dictionary times codes, in the units of the data",
+            "pacewise reconstruct model.pw codes.npy -o clean.npy");
+  auto a = std::make_shared<ReconstructArguments>();
+  c.input("MODEL", a->model, "What `fit` wrote");
+  c.input("CODES", a->codes, "Codes, a row per sample");
+  c.file("-o,--output", a->output, "The data (.npy .csv .mtx)", "DATA")->required();
+  c.file("--scale", a->scale, "Norms of the samples, as encode --scale-out wrote them; else unit norm");
+  c.quiet(a->quiet);
+  c.run([a] { return run_reconstruct(*a); });
+}
+
+void define_cluster(Program& program) {
+  Command c(program, "cluster", "k-means on data, on codes or on the codes in a model",
+            "pacewise cluster codes.npy --clusters 10 --labels labels.npy");
+  auto a = std::make_shared<ClusterArguments>();
+  c.data(a->data, "DATA", "Data or codes, samples as rows; or a model");
+  c.value("--clusters", a->options.clusters, "K", "Number of clusters, 1 <= K <= n")->required()->default_str("");
+  c.file("--labels", a->labels, "Labels to compare with: ACC, purity, NMI, ARI");
+  c.value("--runs", a->options.runs, "N", "Independent restarts");
+  c.value("--init", a->init, "random|k-means++", "First centres");
+  c.value("--normalize", a->normalize, "unit|none", "Samples to unit norm first");
+  c.value("--max-iter", a->options.max_iter, "N", "Iterations of one run");
+  c.value("--seed", a->options.seed, "N", "Same seed, same result");
+  c.file("-o,--output", a->output, "Write the assignment of the best run (.npy .csv)");
+  c.file("--json", a->json, "Write the scores: mean, sd, min and max over the runs");
+  c.reading(a->data);
+  c.quiet(a->quiet);
+  c.run([a] { return run_cluster(*a); });
+}
+
+void define_graph(Program& program) {
+  Command c(program, "graph", "Laplacian (and incidence) of the neighbours in the data",
+            "pacewise graph data.npy -o laplacian.mtx --incidence incidence.mtx --k 5");
+  struct Words {
+    std::string kind = "hypergraph", space, weight = "binary", normalize = "unit";
+  };
+  auto a = std::make_shared<GraphArguments>();
+  auto w = std::make_shared<Words>();
+  w->space = to_string(a->options.space);
+  c.data(a->data);
+  c.file("-o,--output", a->output, "The Laplacian, n x n", "L.mtx")->required();
+  c.file("--incidence", a->incidence, "Write the incidence matrix, hyperedges x samples", "H.mtx");
+  c.value("--graph", w->kind, "knn|hypergraph", "Kind");
+  c.value("--k", a->options.k, "K", "Neighbours of each sample, 1 <= k < n");
+  c.value("--graph-space", w->space, "raw|pca:D|half:D|white:D|robust:D|FILE", "Where neighbours are looked for");
+  c.value("--edge-weight", w->weight, "binary|heat|cosine|probabilistic", "Weights of the edges");
+  c.value("--heat-width", a->options.heat_width, "W", "Of the heat kernel; 0: the mean squared distance")
+      ->check(kNonNegative);
+  c.app()
+      .add_flag("!--unnormalized", a->options.normalized, "D - A instead of 1 - D^-1/2 A D^-1/2 (knn)")
+      ->group("Options");
+  c.value("--normalize", w->normalize, "unit|none|standard", "What is done to the data first");
+  c.value("--seed", a->options.seed, "N", "Of the principal components");
+  c.reading(a->data);
+  c.quiet(a->quiet);
+  c.run([a, w] {
+    as_usage([&] {
+      a->options.kind = parse_graph_kind(w->kind);
+      if (a->options.kind == GraphKind::none) throw Error("graph = none: must be knn or hypergraph");
+      a->options.weight = parse_edge_weight(w->weight);
+      a->normalize = parse_normalize(w->normalize);
+      const bool named = w->space == "raw" || w->space.find(':') != std::string::npos;
+      if (named)
+        a->options.space = parse_space(w->space);
+      else
+        a->points_file = w->space;
+      Options all;
+      all.graph = a->options;
+      validate(all);
+    });
+    return run_graph(*a);
+  });
+}
+
+void define_judging(Program& program) {
+  {
+    Command c(program, "evaluate", "Agreement of a clustering with labels: ACC, purity, NMI, ARI",
+              "pacewise evaluate labels.npy assignment.npy");
+    auto a = std::make_shared<EvaluateArguments>();
+    c.input("LABELS", a->labels, "One label per sample");
+    c.input("ASSIGNMENT", a->assignment, "One cluster per sample");
+    c.file("--json", a->json, "Write the scores");
+    c.run([a] { return run_evaluate(*a); });
+  }
+  {
+    Command c(program, "verify", "Recompute objective and certificates from the data; status 1 if the model's differ",
+              "pacewise verify model.pw data.npy");
+    auto a = std::make_shared<ModelDataArguments>();
+    c.input("MODEL", a->model, "What `fit` wrote");
+    c.data(a->data, "DATA", "The data it was fitted to");
+    c.file("--weights", a->weights, "The weights it was fitted with, if any");
+    c.file("--graph", a->graph_file, "The graph file it was fitted with, if any");
+    c.file("--graph-space", a->points_file, "The coordinates file it was fitted with, if any");
+    c.reading(a->data);
+    c.quiet(a->quiet);
+    c.run([a] { return run_verify(*a); });
+  }
+  {
+    Command c(program, "info", "What a model, a checkpoint or a data file holds", "pacewise info model.pw");
+    auto a = std::make_shared<InfoArguments>();
+    c.data(a->data, "FILE", "What `fit` wrote, or data");
+    c.app().add_flag("--json", a->json, "As JSON; of a model the whole header")->group("Options");
+    c.reading(a->data);
+    c.run([a] { return run_info(*a); });
+  }
+}
+
+void define_demo(Program& program) {
+  Command c(program, "demo", "Five methods on corrupted images: a table and a web page", "pacewise demo -o demo.html");
+  auto a = std::make_shared<DemoArguments>();
+  c.file("-o,--output", a->output, "The web page", "FILE.html")->default_str(a->output);
+  c.value("--data", a->data, "DIR", "Folder of Fashion-MNIST (t10k); without it, drawn shapes are used");
+  c.file("--json", a->json, "Write the table");
+  c.file("--save", a->save, "Only write the images and what was changed, to try the other commands on", "DIR");
+  c.value("--per-class", a->per_class, "N", "Images of each class")->check(silent(CLI::Range(4, 1000)));
+  c.value("--atoms", a->atoms, "N", "Atoms of each dictionary")->check(silent(CLI::Range(1, 4096)));
+  c.value("--seed", a->seed, "N", "Same seed, same result");
+  c.threads(a->threads);
+  c.quiet(a->quiet);
+  c.value("--progress", a->progress, "auto|plain|none", "What is shown while it runs");
+  c.run([a] { return run_demo(*a); });
+}
+
+void define_reproduce(Program& program) {
+  Command c(program, "reproduce", "The paper's tables and figures beside its printed numbers: CSV, JSON, a web page",
+            "pacewise reproduce coil20 --data data --quick");
+  auto a = std::make_shared<ReproduceArguments>();
+  c.input("WHAT", a->which, "coil20, mnist, pie or all of them; fashion");
+  c.file("--data", a->data, "Folder of COIL20.mat, PIE_pose27.mat and mnist-t10k-*-ubyte.gz (fashion: t10k-*-ubyte.gz)",
+         "DIR")
+      ->required();
+  c.file("--out", a->output, "Folder of the results; cells already in its cells.csv are not computed again", "DIR")
+      ->default_str(a->output);
+  c.app()
+      .add_flag("--quick", a->quick, "One seed, the half:40 graph, settings of the repository instead of tuning")
+      ->group("Options");
+  c.file("--rho", a->rhos, "Amounts of noise", "LIST")->default_str("0,0.2,0.4,0.6,0.8,1");
+  c.file("--methods", a->methods, "Of OS,SC,LSC-G,LSC-H,CSC,SPSC-E,SPSC-S,SPSC-F", "LIST")->default_str("all");
+  c.file("--graphs", a->graphs, "Where graphs come from: raw,half:40,clean", "LIST")->default_str("all, quick half:40");
+  c.app()
+      .add_option("--seeds", a->seeds, "Seeds 1 to N (noise, first dictionary, k-means)")
+      ->group("Options")
+      ->type_name("N")
+      ->default_str("5, quick 1")
+      ->check(silent(CLI::Range(1, 1000)));
+  c.app()
+      .add_flag("--cached", a->cached, "Tables of the cells there are, without tuning and without computing others")
+      ->group("Options");
+  c.app().add_flag("--no-tune", a->no_tune, "Settings of the repository instead of tuning")->group("Options");
+  c.file("--settings", a->settings, "Beta, alpha, gamma, eta and k from a file like reproduce/settings.csv, not tuned",
+         "FILE");
+  c.app().add_flag("--no-figures", a->no_figures, "Tables only")->group("Options");
+  c.threads(a->threads);
+  c.quiet(a->quiet);
+  c.value("--progress", a->progress, "auto|plain|none", "What is shown while it runs");
+  c.run([a] { return run_reproduce(*a); });
+}
+
+void define_generate(Program& program) {
+  CLI::App* sub = program.app->add_subcommand("generate", "man page and completions")->group("");
+  auto what = std::make_shared<std::string>();
+  sub->add_option("WHAT", *what, "man, bash, zsh or fish")->required();
+  sub->callback([&program, what] {
+    program.run = [&program, what] {
+      write_stdout(generate(*program.app, *what));
+      return static_cast<int>(kDone);
+    };
+  });
+}
+
+/// Options that nobody defined come first: they are the cause of whatever else went wrong.
+[[noreturn]] void explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* at = &app;
+  for (const CLI::App* sub : app.get_subcommands()) at = sub;
+  const std::string help = at == &app ? "pacewise --help" : "pacewise " + at->get_name() + " --help";
+  for (const std::string& word : app.remaining(true)) {
+    if (word.size() < 2 || word[0] != '-') continue;
+    const std::string name = word.substr(0, word.find('='));
+    std::vector<std::string> known;
+    for (const CLI::Option* option : at->get_options())
+      for (const std::string& l : option->get_lnames()) known.push_back("--" + l);
+    const std::string near = nearest_spelling(name, known);
+    throw UsageError("no option " + name + (near.empty() ? "" : "; did you mean " + near + "?") + " (" + help + ")");
+  }
+  std::string what = error.what();
+  for (char& c : what)
+    if (c == '\n') c = ' ';
+  throw UsageError(what + " (" + help + ")");
+}
+
+}  // namespace
+
+std::unique_ptr<Program> define_program() {
+  auto program = std::make_unique<Program>();
+  program->app =
+      std::make_shared<CLI::App>("Pacewise: robust dictionary learning by self-paced sparse coding", "pacewise");
+  CLI::App& app = *program->app;
+  app.formatter(std::make_shared<Help>());
+  app.set_help_flag("-h,--help", "Show this help and leave");
+  app.set_version_flag("--version", std::string("pacewise ") + kVersion, "Show the version and leave");
+  app.require_subcommand(1);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+  app.footer(
+      "`pacewise COMMAND --help` shows the options of a command.\n"
+      "Exit status: 0 done; 1 the answer is no, or the tolerance was not reached; 2 bad usage; 3 bad input;\n"
+      "4 cannot write; 130 interrupted (a checkpoint is written).");
+  define_fit(*program);
+  define_new_samples(*program);
+  define_reconstruct(*program);
+  define_cluster(*program);
+  define_graph(*program);
+  define_judging(*program);
+  define_demo(*program);
+  define_reproduce(*program);
+  define_generate(*program);
+  return program;
+}
+
+int parse_and_run(Program& program, int argc, char** argv) {
+  CLI::App& app = *program.app;
+  if (argc < 2) throw UsageError("no command given (pacewise --help)");
+  const std::string first = argv[1];
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  if (first[0] != '-' && std::find(names.begin(), names.end(), first) == names.end()) {
+    const std::string near = nearest_spelling(first, names);
+    throw UsageError("no command " + first + (near.empty() ? "" : "; did you mean " + near + "?") +
+                     " (pacewise --help)");
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    write_stdout(help_of(chosen.empty() ? app : *chosen.front()));
+    return kDone;
+  } catch (const CLI::CallForVersion&) {
+    write_stdout(std::string("pacewise ") + kVersion + "\n");
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    explain(app, error);
+  }
+  return program.run();
+}
+
+}  // namespace pacewise::cli

@@ -1,0 +1,179 @@
+// cluster, evaluate, graph: the stages beside the model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/commands.hpp"
+#include "apps/cli/container.hpp"
+#include "apps/cli/model_file.hpp"
+#include "apps/cli/outcome.hpp"
+#include "apps/cli/outputs.hpp"
+#include "apps/cli/signals.hpp"
+#include "apps/report/table.hpp"
+#include "evaluate/scores.hpp"
+#include "io/write.hpp"
+
+namespace pacewise::cli {
+namespace {
+
+using nlohmann::json;
+
+json spread_json(const Spread& s) { return {{"mean", s.mean}, {"sd", s.sd}, {"min", s.min}, {"max", s.max}}; }
+
+struct ScoreColumns {
+  std::vector<double> acc, purity, nmi, ari;
+  void add(const Scores& s) {
+    acc.push_back(s.acc);
+    purity.push_back(s.purity);
+    nmi.push_back(s.nmi);
+    ari.push_back(s.ari);
+  }
+};
+
+void check(const ClusterArguments& a) {
+  const KMeansOptions& o = a.options;
+  const auto require = [](bool rule, const std::string& text) {
+    if (!rule) throw UsageError(text);
+  };
+  require(o.clusters >= 1, fmt::format("clusters = {}: must be >= 1", o.clusters));
+  require(o.runs >= 1, fmt::format("runs = {}: must be >= 1", o.runs));
+  require(o.max_iter >= 1, fmt::format("max-iter = {}: must be >= 1", o.max_iter));
+  require(a.init == "random" || a.init == "k-means++", "init = " + a.init + ": must be random or k-means++");
+  require(a.normalize == "unit" || a.normalize == "none", "normalize = " + a.normalize + ": must be unit or none");
+  require(a.output.empty() || a.output.ends_with(".npy") || a.output.ends_with(".csv"),
+          "--output = " + a.output + ": must end in .npy or .csv");
+  check_writable(a.output);
+  check_writable(a.json);
+}
+
+/// Codes of a model, or the values of a file.
+struct Points {
+  Table<double> table;
+  Matrix<double> codes;
+  MatrixView<const double> view() const { return codes.empty() ? table.values : codes.view(); }
+};
+
+Points read_points_of(const ClusterArguments& a, Console& console) {
+  Points p;
+  if (is_container(a.data.path)) {
+    const AnyModelFile any = load_model(a.data.path);
+    std::visit(
+        [&](const auto& file) {
+          using T = std::decay_t<decltype(*file.state.codes.data())>;
+          p.codes = cast<double, T>(file.state.codes.view());
+        },
+        any);
+  } else {
+    p.table = read_data<double>(a.data, console);
+  }
+  return p;
+}
+
+}  // namespace
+
+int run_cluster(const ClusterArguments& a) {
+  check(a);
+  Console console(a.quiet, Progress::automatic);
+  const Points points = read_points_of(a, console);
+  const Index n = points.view().cols;
+  const auto labels = labels_for(a.labels, points.table.labels, n, console);
+  KMeansOptions options = a.options;
+  options.init = a.init == "random" ? Seeding::random : Seeding::plus_plus;
+  options.unit_norm = a.normalize == "unit";
+  Control control;
+  control.threads = a.data.threads;
+  control.cancel = &interrupted();
+  console.stage(fmt::format("clustering {} samples, {} runs", n, options.runs));
+  const std::vector<KMeansRun> runs = kmeans<double>(points.view(), options, control);
+  if (interrupted()) throw Interrupted("interrupted; nothing was written");
+  const auto best =
+      std::min_element(runs.begin(), runs.end(), [](const auto& x, const auto& y) { return x.inertia < y.inertia; });
+  if (a.output.ends_with(".npy")) write_npy(a.output, best->assignment);
+  if (a.output.ends_with(".csv")) {
+    const std::vector<double> column(best->assignment.begin(), best->assignment.end());
+    write_csv<double>(a.output, {column.data(), 1, n});
+  }
+  ScoreColumns scores;
+  if (labels)
+    for (const KMeansRun& run : runs) scores.add(clustering_scores(labels->value, run.assignment));
+  json out = {{"runs", runs.size()}};
+  TextTable table;
+  table.head = {"", "mean", "sd", "min", "max"};
+  const auto report = [&](const char* key, const char* shown, const std::vector<double>& values, int decimals) {
+    const Spread s = spread(values);
+    out[key] = spread_json(s);
+    table.rows.push_back({shown, fixed_text(s.mean, decimals), fixed_text(s.sd, decimals), fixed_text(s.min, decimals),
+                          fixed_text(s.max, decimals)});
+  };
+  if (labels) {
+    report("acc", "ACC", scores.acc, 4);
+    report("purity", "purity", scores.purity, 4);
+    report("nmi", "NMI", scores.nmi, 4);
+    report("ari", "ARI", scores.ari, 4);
+  }
+  std::vector<double> inertia;
+  for (const KMeansRun& run : runs) inertia.push_back(run.inertia);
+  report("inertia", "inertia", inertia, 4);
+  if (!a.json.empty()) write_json(a.json, out);
+  console.print(to_text(table));
+  return kDone;
+}
+
+int run_evaluate(const EvaluateArguments& a) {
+  check_writable(a.json);
+  const Labels labels = read_labels(a.labels);
+  const Labels assignment = read_labels(a.assignment, static_cast<Index>(labels.value.size()));
+  const Scores s = clustering_scores(labels.value, assignment.value);
+  if (!a.json.empty()) write_json(a.json, {{"acc", s.acc}, {"purity", s.purity}, {"nmi", s.nmi}, {"ari", s.ari}});
+  TextTable table;
+  table.rows = {{"ACC", fixed_text(s.acc, 4)},
+                {"purity", fixed_text(s.purity, 4)},
+                {"NMI", fixed_text(s.nmi, 4)},
+                {"ARI", fixed_text(s.ari, 4)}};
+  write_stdout(to_text(table));
+  return kDone;
+}
+
+int run_graph(const GraphArguments& a) {
+  for (const std::string* path : {&a.output, &a.incidence})
+    if (!path->empty() && !path->ends_with(".mtx"))
+      throw UsageError(printable(*path, 200) + ": a sparse matrix is written as .mtx");
+  if (!a.incidence.empty() && a.options.kind != GraphKind::hypergraph)
+    throw UsageError("--incidence: only a hypergraph has an incidence matrix");
+  check_writable(a.output);
+  check_writable(a.incidence);
+  Console console(a.quiet, Progress::automatic);
+  const Table<double> table = read_data<double>(a.data, console);
+  Problem<double> problem;
+  problem.values = table.values;
+  const Data<double> data = prepare(problem, a.normalize);
+  Control control;
+  control.threads = a.data.threads;
+  control.cancel = &interrupted();
+  if (a.options.k >= table.samples())
+    throw ReadError(fmt::format("{}: holds {} samples; k = {} neighbours need more", printable(a.data.path, 200),
+                                table.samples(), a.options.k));
+  const std::string doing = fmt::format("neighbours of {} samples", table.samples());
+  const std::function<void(double)> neighbours = [&](double share) { console.fraction(doing, share); };
+  control.neighbours_done = &neighbours;
+  console.stage(doing);
+  Graph graph;
+  if (!a.points_file.empty()) {
+    const Matrix<double> points = read_points(a.points_file, table.samples(), console);
+    graph = build_graph_from_neighbours(nearest<double>(points, a.options.k, control), points, a.options);
+  } else {
+    const Matrix<double> holes = with_holes(data);
+    graph = build_graph<double>(holes.empty() ? data.values.view() : holes.view(), a.options, control);
+  }
+  if (interrupted()) throw Interrupted("interrupted; nothing was written");
+  console.notes(data.notes);
+  console.notes(graph.notes);
+  write_mtx(a.output, graph.laplacian);
+  if (!a.incidence.empty()) write_mtx(a.incidence, transpose(graph.incidence));  // write_mtx takes samples as columns
+  console.print(fmt::format("{}: {} x {}, {} non-zeros\n", a.output, graph.laplacian.rows, graph.laplacian.cols,
+                            graph.laplacian.nonzeros()));
+  return kDone;
+}
+
+}  // namespace pacewise::cli

@@ -1,0 +1,102 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/cli/console.hpp"
+#include "apps/cli/inputs.hpp"
+#include "evaluate/kmeans.hpp"
+#include "model/options.hpp"
+
+namespace pacewise::cli {
+
+// One plain struct per subcommand, filled by arguments.cpp; one function that runs it and returns the exit status.
+
+struct FitArguments {
+  DataSource data;
+  std::string output, labels, weights, graph_file, points_file;
+  std::string precision = "double";
+  Options options;
+  std::vector<std::string> given;  // options of the method on the command line, "--alpha"
+  std::optional<double> max_seconds;
+  std::string checkpoint, resume;
+  int every = 10;
+  std::string codes, weights_out, json, report;
+  bool quiet = false;
+  std::string progress = "auto";
+};
+int run_fit(const FitArguments& arguments);
+
+/// encode, score and verify: a model and data.
+struct ModelDataArguments {
+  std::string model;
+  DataSource data;
+  std::string weights, output, weights_out, scale_out, confidence, truth, graph_file, points_file;
+  bool plain = false;  // no self-paced weights
+  bool quiet = false;
+};
+int run_encode(const ModelDataArguments& arguments);
+int run_score(const ModelDataArguments& arguments);
+int run_verify(const ModelDataArguments& arguments);
+
+struct ReconstructArguments {
+  std::string model, codes, output, scale;
+  bool quiet = false;
+};
+int run_reconstruct(const ReconstructArguments& arguments);
+
+struct ClusterArguments {
+  DataSource data;
+  std::string labels, output, json;
+  std::string init = "k-means++";
+  std::string normalize = "unit";
+  KMeansOptions options;
+  bool quiet = false;
+};
+int run_cluster(const ClusterArguments& arguments);
+
+struct GraphArguments {
+  DataSource data;
+  std::string output, incidence, points_file;
+  GraphOptions options;
+  Normalize normalize = Normalize::unit;
+  bool quiet = false;
+};
+int run_graph(const GraphArguments& arguments);
+
+struct EvaluateArguments {
+  std::string labels, assignment, json;
+};
+int run_evaluate(const EvaluateArguments& arguments);
+
+struct InfoArguments {
+  DataSource data;  // a model, a checkpoint or data
+  bool json = false;
+};
+int run_info(const InfoArguments& arguments);
+
+struct DemoArguments {
+  std::string output = "pacewise-demo.html", json, save;
+  std::string data = "/usr/share/datasets/fashion-mnist";
+  int per_class = 60;
+  Index atoms = 64;
+  int threads = 0;
+  std::uint64_t seed = 0;
+  bool quiet = false;
+  std::string progress = "auto";
+};
+int run_demo(const DemoArguments& arguments);
+
+struct ReproduceArguments {
+  std::string which, data, output = "pacewise-reproduce";
+  std::string rhos, methods, graphs;  // lists with commas; empty: all
+  std::string settings;               // a file; empty: those of the repository, or tuned
+  std::optional<int> seeds;           // 5, quick 1
+  bool quick = false, cached = false, no_tune = false, no_figures = false;
+  int threads = 0;
+  bool quiet = false;
+  std::string progress = "auto";
+};
+int run_reproduce(const ReproduceArguments& arguments);
+
+}  // namespace pacewise::cli

@@ -1,0 +1,113 @@
+#include "apps/cli/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/outcome.hpp"
+#include "apps/cli/signals.hpp"
+#include "apps/report/table.hpp"
+
+namespace pacewise::cli {
+namespace {
+
+constexpr Index kNumbers = Index{1} << 16;  // looked at in one go
+
+struct Extent {
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  Index missing = 0, zero = 0;
+
+  void add(const double* value, Index count) {
+    constexpr Index lanes = 8;  // side by side, so that the compiler may use vectors
+    double low[lanes], high[lanes];
+    Index nan[lanes] = {}, none[lanes] = {};
+    std::fill_n(low, lanes, least);
+    std::fill_n(high, lanes, most);
+    const auto look = [&](Index lane, double v) {  // comparisons with NaN are false
+      low[lane] = v < low[lane] ? v : low[lane];
+      high[lane] = v > high[lane] ? v : high[lane];
+      nan[lane] += v != v ? 1 : 0;
+      none[lane] += v == 0 ? 1 : 0;
+    };
+    Index i = 0;
+    for (; i + lanes <= count; i += lanes)
+      for (Index lane = 0; lane < lanes; ++lane) look(lane, value[i + lane]);
+    for (; i < count; ++i) look(0, value[i]);
+    for (Index lane = 0; lane < lanes; ++lane) add({low[lane], high[lane], nan[lane], none[lane]});
+  }
+  void add(const Extent& other) {
+    least = std::min(least, other.least);
+    most = std::max(most, other.most);
+    missing += other.missing;
+    zero += other.zero;
+  }
+};
+
+Extent range_of(const Table<double>& table, const Control& control) {
+  Extent all;
+  if (table.sparse) {
+    const auto stored = static_cast<Index>(table.sparse->value.size());
+    all.add(table.sparse->value.data(), stored);
+    const Index absent = table.samples() * table.features() - stored;
+    const double nothing = 0;
+    if (absent > 0) all.add(&nothing, 1);
+    all.zero += std::max<Index>(absent - 1, 0);
+    return all;
+  }
+  const Index count = table.samples() * table.features(), blocks = block_count(count, kNumbers);
+  std::vector<Extent> part(static_cast<std::size_t>(blocks));
+  parallel_blocks(blocks, control, [&](Index block, int) {
+    part[static_cast<std::size_t>(block)].add(table.values.data + block * kNumbers,
+                                              block_length(count, block, kNumbers));
+  });
+  for (const Extent& r : part) all.add(r);
+  return all;
+}
+
+std::string shape_of(const Table<double>& table) {
+  std::string text;
+  for (const Index length : table.sample_shape) text += (text.empty() ? "" : " x ") + std::to_string(length);
+  return text;
+}
+
+}  // namespace
+
+int describe_data(const InfoArguments& a) {
+  Console console(false, Progress::automatic);
+  Control control;
+  control.threads = a.data.threads;
+  control.cancel = &interrupted();
+  const Table<double> table = read_as_stored(a.data, console);
+  const Extent range = range_of(table, control);
+  if (interrupted()) throw Interrupted("interrupted");
+  const Index count = table.samples() * table.features();
+  const bool any = range.missing < count;
+  if (a.json) {
+    nlohmann::json out = {{"format", table.format},   {"samples", table.samples()}, {"features", table.features()},
+                          {"sparse", !!table.sparse}, {"mapped", table.mapped},     {"missing", range.missing},
+                          {"zeros", range.zero}};
+    out["least"] = any && std::isfinite(range.least) ? nlohmann::json(range.least) : nlohmann::json();
+    out["most"] = any && std::isfinite(range.most) ? nlohmann::json(range.most) : nlohmann::json();
+    if (table.labels) out["classes"] = table.labels->names.size();
+    console.clear_line();
+    write_stdout(out.dump(2) + "\n");
+    return kDone;
+  }
+  const auto share = [&](Index part) {
+    return fmt::format("{} ({:.1f}%)", part, 100 * static_cast<double>(part) / static_cast<double>(count));
+  };
+  TextTable t;
+  t.rows = {{"format", table.format + (table.sparse ? ", sparse" : "") + (table.mapped ? ", mapped" : "")},
+            {"samples x features", fmt::format("{} x {}", table.samples(), table.features())}};
+  if (!table.sample_shape.empty()) t.rows.push_back({"shape of a sample", shape_of(table)});
+  t.rows.push_back({"range", any ? fmt::format("{:g} .. {:g}", range.least, range.most) : "-"});
+  t.rows.push_back({"missing", share(range.missing)});
+  t.rows.push_back({"zeros", share(range.zero)});
+  if (table.labels) t.rows.push_back({"classes", std::to_string(table.labels->names.size())});
+  console.print(to_text(t));
+  return kDone;
+}
+
+}  // namespace pacewise::cli

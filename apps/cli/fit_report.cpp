@@ -1,0 +1,152 @@
+#include "apps/cli/fit_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/cli/confusion.hpp"
+#include "apps/cli/trust_report.hpp"
+#include "apps/report/chart.hpp"
+
+namespace pacewise::cli {
+
+namespace {
+
+/// Tiles in a row: as many as are two screen pixels a pixel, fewer where that fills the last row
+Index across_for(Index count, Index columns) {
+  const Index most = std::min(count, std::clamp<Index>(450 / (columns + 1), 4, 16));
+  for (Index across = most; 2 * across > most; --across)
+    if (count % across == 0) return across;
+  return most;
+}
+
+}  // namespace
+
+template <class T>
+void add_atoms(Page& page, const Matrix<T>& dictionary, Index rows, Index columns) {
+  const bool strips = rows == 0;
+  if (strips && dictionary.rows() > kLongestStrip) return;
+  const Index shown = std::min<Index>(dictionary.cols(), strips ? 64 : 128);
+  const MatrixView<const T> atoms = dictionary.view().columns(0, shown);
+  std::vector<std::string> names;
+  for (Index k = 0; k < shown; ++k) names.push_back(fmt::format("atom {}", k));
+  page.heading("Learned atoms");
+  if (!strips) {
+    page.pictures({montage<T>(fmt::format("{} of {} atoms, each stretched to its own range", shown, dictionary.cols()),
+                              atoms, {rows, columns}, across_for(shown, columns), std::move(names))});
+    return;
+  }
+  double most = 0;
+  for (Index k = 0; k < shown; ++k)
+    for (Index i = 0; i < atoms.rows; ++i) most = std::max(most, std::abs(static_cast<double>(atoms(i, k))));
+  const Range range{-most, most};
+  page.pictures({montage<T>(fmt::format("{} of {} atoms, one per row, a column per feature: black {}, grey 0, white {}",
+                                        shown, dictionary.cols(), figure_text(-most, 3), figure_text(most, 3)),
+                            atoms, {0, 0}, 1, std::move(names), &range)});
+}
+
+void add_convergence(Page& page, const std::vector<Record>& history) {
+  page.heading("Course of the run");
+  page.markup(convergence_chart(history));
+}
+
+template <class T>
+TextTable summary_table(const Result<T>& r) {
+  const int iterations = r.state.iteration;
+  TextTable t;
+  t.rows = {{"samples x features", fmt::format("{} x {}", r.data.values.cols(), r.data.values.rows())},
+            {"atoms", std::to_string(r.state.dictionary.cols())},
+            {"level", std::string(name_of(r.options.schedule.level))},
+            {"ended", std::string(name_of(r.termination))},
+            {"iterations", std::to_string(iterations)},
+            {"objective", figure_text(r.objective.total())},
+            {"  fit", figure_text(r.objective.fit)},
+            {"  pace", figure_text(r.objective.pace)},
+            {"  sparsity", figure_text(r.objective.sparsity)},
+            {"  manifold", figure_text(r.objective.manifold)},
+            {"  consistency", figure_text(r.objective.consistency)},
+            {"certificate: codes", figure_text(r.certificate.codes, 3)},
+            {"certificate: dictionary", figure_text(r.certificate.dictionary, 3)},
+            {"certificate: consistency", figure_text(r.certificate.consistency, 3)},
+            {"lambda", figure_text(r.lambda)},
+            {"selected", fixed_text(100 * r.selected, 1) + "%"},
+            {"density of the codes", fixed_text(100 * r.density, 1) + "%"},
+            {"seconds", fixed_text(r.state.seconds, 2)}};
+  return t;
+}
+
+std::vector<std::string> certificate_notes() {
+  return {"Certificates are 0 at an optimum, each for what the others returned.",
+          "Codes: S is the last step, so this is how exactly it was solved.",
+          "Dictionary, consistency: B and Q came before S; how far they would still move."};
+}
+
+namespace {
+
+template <class T>
+void add_clusters(Page& page, const FitReport<T>& report) {
+  if (report.clustering == nullptr || report.labels == nullptr || report.clustering->assignment.empty()) return;
+  page.heading("Clusters against labels");
+  TextTable scores;
+  scores.head = {"measure", "mean", "sd", "min", "max"};
+  const auto row = [&](const char* name, double Scores::*measure) {
+    std::vector<double> values;
+    for (const Scores& s : report.clustering->runs) values.push_back(s.*measure);
+    const Spread s = spread(values);
+    scores.rows.push_back({name, fixed_text(s.mean), fixed_text(s.sd), fixed_text(s.min), fixed_text(s.max)});
+  };
+  row("ACC", &Scores::acc);
+  row("purity", &Scores::purity);
+  row("NMI", &Scores::nmi);
+  row("ARI", &Scores::ari);
+  page.table(scores);
+  page.paragraph(fmt::format(
+      "k-means++ on unit-norm codes, {} runs. Below, the run with the least inertia: samples of each label by cluster, "
+      "every cluster named after the label it is matched with, one to one.",
+      report.clustering->runs.size()));
+  page.table(confusion_table(*report.labels, report.clustering->assignment));
+}
+
+template <class T>
+void add_first_samples(Page& page, const FitReport<T>& report, std::pair<Index, Index> shape) {
+  if (shape.first == 0) return;
+  const Index shown = std::min<Index>(report.result.data.values.cols(), 32);
+  std::vector<std::string> names;
+  for (Index j = 0; j < shown; ++j) names.push_back(sample_name(j, report.labels));
+  page.heading("First samples");
+  page.pictures({montage<T>("as the solvers saw them", report.result.data.values.view().columns(0, shown), shape,
+                            std::min<Index>(shown, 8), std::move(names))});
+}
+
+}  // namespace
+
+template <class T>
+std::string fit_page(const FitReport<T>& report) {
+  const Result<T>& r = report.result;
+  const auto shape = picture_shape(report.sample_shape, r.data.values.rows());
+  Page page("Pacewise fit: " + report.name);
+  page.table(summary_table(r));
+  std::string certificates;
+  for (const std::string& line : certificate_notes()) certificates += (certificates.empty() ? "" : " ") + line;
+  page.paragraph(certificates);
+  for (const std::string& note : r.notes) page.paragraph("Note: " + note);
+  add_convergence(page, r.state.history);
+  if (r.options.schedule.level == Level::none)
+    add_first_samples(page, report, shape);
+  else
+    add_trust(page, report, shape);
+  add_clusters(page, report);
+  add_atoms(page, r.state.dictionary, shape.first, shape.second);
+  return page.html();
+}
+
+#define PACEWISE_INSTANTIATE(T)                                      \
+  template void add_atoms<T>(Page&, const Matrix<T>&, Index, Index); \
+  template TextTable summary_table<T>(const Result<T>&);             \
+  template std::string fit_page<T>(const FitReport<T>&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise::cli

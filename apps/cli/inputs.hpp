@@ -1,0 +1,48 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "apps/cli/console.hpp"
+#include "graph/graph.hpp"
+#include "io/table.hpp"
+
+namespace pacewise::cli {
+
+/// How every command reads its data file.
+struct DataSource {
+  std::string path;
+  std::string variable, label_column;
+  int threads = 0;
+};
+
+/// Dense values of the file; Interrupted where the user stops it.
+template <class T>
+Table<T> read_data(const DataSource& source, Console& console);
+
+/// The same, but sparse data stay sparse.
+Table<double> read_as_stored(const DataSource& source, Console& console);
+
+/// One label per sample: from the named file, else those the data file itself holds.
+std::optional<Labels> labels_for(const std::string& path, const std::optional<Labels>& in_data, Index samples,
+                                 Console& console);
+
+/// n numbers: per sample; m: per feature; n x m: per entry. Empty path: no weights.
+template <class T>
+Weights<T> read_weights(const std::string& path, Index features, Index samples, Console& console);
+
+/// A square symmetric matrix: an adjacency where no entry off the diagonal is negative, a Laplacian where none is
+/// positive. `normalized` is of the Laplacian made from an adjacency.
+Graph read_graph(const std::string& path, Index samples, bool normalized, Console& console);
+
+/// Coordinates in which neighbours are looked for: n rows.
+Matrix<double> read_points(const std::string& path, Index samples, Console& console);
+
+/// What the library says about its arguments ("values: inf at ..", "weights.sample: ..", "k = 9: must be ..") with the
+/// name of the file that was read for that argument before it; as it is where no file was read.
+std::string with_file_name(const std::string& complaint);
+
+/// CRC-32 of the values as read: whether two runs had the same data.
+template <class T>
+std::uint32_t checksum_of(MatrixView<const T> values);
+
+}  // namespace pacewise::cli

@@ -1,0 +1,168 @@
+// encode, score, reconstruct: what a model says about samples it has not seen.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "apps/cli/commands.hpp"
+#include "apps/cli/model_file.hpp"
+#include "apps/cli/outcome.hpp"
+#include "apps/cli/outputs.hpp"
+#include "apps/cli/signals.hpp"
+#include "evaluate/scores.hpp"
+
+namespace pacewise::cli {
+namespace {
+
+Control control_of(const DataSource& data) {
+  Control control;
+  control.threads = data.threads;
+  control.cancel = &interrupted();
+  return control;
+}
+
+void stop_if_interrupted() {
+  if (interrupted()) throw Interrupted("interrupted; nothing was written");
+}
+
+/// Data and weights for a model of precision T.
+template <class T>
+struct NewSamples {
+  Table<T> table;
+  Problem<T> problem;
+
+  NewSamples(const ModelDataArguments& a, const ModelFile<T>& file, Console& console)
+      : table(read_data<T>(a.data, console)) {
+    if (table.features() != file.features)
+      throw ReadError(fmt::format("{}: has {} features, the model {}; give data of the same kind",
+                                  printable(a.data.path, 200), table.features(), file.features));
+    problem.values = table.values;
+    problem.weights = read_weights<T>(a.weights, table.features(), table.samples(), console);
+  }
+};
+
+template <class T>
+int encode_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& console) {
+  if (file.model.level == Level::none && !a.weights_out.empty())
+    throw UsageError("--weights-out: the model has level none, so there are no self-paced weights");
+  const NewSamples<T> in(a, file, console);
+  console.stage(fmt::format("coding {} samples", in.table.samples()));
+  EncodeOptions options;
+  options.paced = !a.plain;
+  const Encoding<T> e = encode(file.model, in.problem, options, control_of(a.data));
+  stop_if_interrupted();
+  console.notes(e.notes);
+  write_codes(a.output, e.codes);
+  if (!a.scale_out.empty()) {
+    Vector<T> scale = e.sample_scale;
+    if (scale.empty()) scale.assign(static_cast<std::size_t>(in.table.samples()), T(1));
+    write_table<T>(a.scale_out, {scale.data(), 1, static_cast<Index>(scale.size())});
+  }
+  if (!a.weights_out.empty()) {
+    Vector<T> weights = e.weights;
+    const bool element = file.model.level == Level::element, sample = file.model.level == Level::sample;
+    const Index units = element ? file.features * in.table.samples() : sample ? in.table.samples() : file.features;
+    if (weights.empty()) weights.assign(static_cast<std::size_t>(units), T(1));
+    write_unit_weights(a.weights_out, weights, file.model.level, file.features);
+  }
+  return kDone;
+}
+
+/// How well the scores find what is known to be bad: 0.5 is chance, 1 is perfect.
+template <class T>
+void print_auroc(const std::string& path, const Trust<T>& trust, Console& console) {
+  const Table<T> truth = read_data<T>({path, {}, {}, 0}, console);
+  const Index m = trust.confidence.rows(), n = trust.confidence.cols(), count = truth.features() * truth.samples();
+  const bool entries = truth.features() == m && truth.samples() == n && m > 1;
+  if (!entries && (count != n || (truth.features() != 1 && truth.samples() != 1)))
+    throw ReadError(fmt::format("{}: is {} x {}; the truth is {} numbers (samples) or {} x {} (entries)",
+                                printable(path, 200), truth.samples(), truth.features(), n, n, m));
+  std::vector<double> doubt;
+  std::vector<bool> bad;
+  for (Index u = 0; u < count; ++u) {
+    const auto score = static_cast<double>(entries ? 1 - trust.confidence.data()[u]
+                                                   : trust.outlier_score[static_cast<std::size_t>(u)]);
+    if (std::isnan(score)) continue;  // nothing was observed
+    doubt.push_back(score);
+    bad.push_back(truth.values.data[u] != T(0));
+  }
+  const double area = auroc(doubt, bad);
+  if (std::isnan(area))
+    throw ReadError(printable(path, 200) + ": all are good or all are bad; the AUROC needs both, 0 and not 0");
+  console.print(fmt::format("AUROC of {}: {:.4f}\n", entries ? "the entries' confidence" : "the outlier scores", area));
+}
+
+template <class T>
+int score_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& console) {
+  const NewSamples<T> in(a, file, console);
+  console.stage(fmt::format("scoring {} samples", in.table.samples()));
+  EncodeOptions options;
+  options.paced = !a.plain;
+  const Trust<T> trust = score(file.model, in.problem, options, control_of(a.data));
+  stop_if_interrupted();
+  if (!a.confidence.empty()) write_table<T>(a.confidence, trust.confidence.view());
+  const auto n = static_cast<Index>(trust.outlier_score.size());
+  if (!a.output.empty()) write_table<T>(a.output, {trust.outlier_score.data(), 1, n});
+  if (!a.truth.empty()) print_auroc(a.truth, trust, console);
+  if (!a.output.empty() || !a.confidence.empty() || !a.truth.empty()) return kDone;
+  console.clear_line();
+  std::string text = "sample  outlier_score\n";
+  for (Index j = 0; j < n; ++j)
+    text += fmt::format("{:<6}  {:.6f}\n", j, static_cast<double>(trust.outlier_score[static_cast<std::size_t>(j)]));
+  write_stdout(text);
+  return kDone;
+}
+
+template <class T>
+int reconstruct_with(const ReconstructArguments& a, const ModelFile<T>& file, Console& console) {
+  const Table<T> codes = read_data<T>({a.codes, {}, {}, 0}, console);
+  if (codes.features() != file.model.dictionary.cols())
+    throw ReadError(fmt::format("{}: has {} columns, the model {} atoms; give codes of this model",
+                                printable(a.codes, 200), codes.features(), file.model.dictionary.cols()));
+  for (Index j = 0; j < codes.samples(); ++j)
+    for (Index k = 0; k < codes.features(); ++k)
+      if (!std::isfinite(codes.values(k, j)))
+        throw ReadError(
+            fmt::format("{}: row {}, column {} is not finite; codes are finite", printable(a.codes, 200), j, k));
+  Vector<T> scale;
+  if (!a.scale.empty()) {
+    const Table<T> table = read_data<T>({a.scale, {}, {}, 0}, console);
+    const Index count = table.features() * table.samples();
+    if (count != codes.samples())
+      throw ReadError(
+          fmt::format("{}: holds {} numbers for {} samples", printable(a.scale, 200), count, codes.samples()));
+    scale.resize(static_cast<std::size_t>(count));
+    for (Index i = 0; i < count; ++i)
+      scale[static_cast<std::size_t>(i)] = table.features() == 1 ? table.values(0, i) : table.values(i, 0);
+  }
+  const Matrix<T> data = reconstruct<T>(file.model, codes.values, scale);
+  write_table<T>(a.output, data.view());
+  return kDone;
+}
+
+}  // namespace
+
+int run_encode(const ModelDataArguments& a) {
+  check_table_path("--output", a.output);
+  check_table_path("--weights-out", a.weights_out);
+  check_table_path("--scale-out", a.scale_out);
+  Console console(a.quiet, Progress::automatic);
+  const AnyModelFile any = load_model(a.model);
+  return std::visit([&](const auto& file) { return encode_with(a, file, console); }, any);
+}
+
+int run_score(const ModelDataArguments& a) {
+  check_table_path("--output", a.output);
+  check_table_path("--confidence", a.confidence);
+  Console console(a.quiet, Progress::automatic);
+  const AnyModelFile any = load_model(a.model);
+  return std::visit([&](const auto& file) { return score_with(a, file, console); }, any);
+}
+
+int run_reconstruct(const ReconstructArguments& a) {
+  check_table_path("--output", a.output);
+  Console console(a.quiet, Progress::automatic);
+  const AnyModelFile any = load_model(a.model);
+  return std::visit([&](const auto& file) { return reconstruct_with(a, file, console); }, any);
+}
+
+}  // namespace pacewise::cli

@@ -1,0 +1,28 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "algebra/matrix.hpp"
+#include "pace/level.hpp"
+
+namespace pacewise::cli {
+
+/// A UsageError where the ending is none we write; empty paths pass. Called before the work, not after it.
+void check_table_path(const char* option, const std::string& path);
+/// A WriteError where nothing can be written there: found before an hour's fit, not after it.
+void check_writable(const std::string& path);
+
+/// By its ending: .npy, .csv, or .mtx. Samples, the columns, become rows.
+template <class T>
+void write_table(const std::string& path, MatrixView<const T> values);
+/// .mtx keeps only the non-zeros
+template <class T>
+void write_codes(const std::string& path, const Matrix<T>& codes);
+/// One number per unit of the level: n x 1, m x 1 or n x m.
+template <class T>
+void write_unit_weights(const std::string& path, const Vector<T>& weights, Level level, Index features);
+
+void write_json(const std::string& path, const nlohmann::json& json);
+void write_text(const std::string& path, const std::string& text);
+
+}  // namespace pacewise::cli

@@ -1,0 +1,167 @@
+#include "io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstdlib>
+#include <random>
+
+namespace pacewise {
+namespace {
+
+constexpr std::size_t kBuffer = std::size_t{1} << 20;
+
+/// The descriptor that a path such as /dev/stdout stands for, or -1. Opening the path anew would start at offset 0 of
+/// a file that the shell has opened for appending.
+int named_descriptor(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (path.compare(0, prefix.size(), prefix) != 0) continue;
+    int number = -1;
+    const char* end = path.data() + path.size();
+    const auto [stop, error] = std::from_chars(path.data() + prefix.size(), end, number);
+    if (error == std::errc() && stop == end) return number;
+  }
+  return -1;
+}
+
+/// Where the link chain ends, also when nothing is there yet.
+std::string resolve(const std::string& path) {
+  if (char* full = ::realpath(path.c_str(), nullptr)) {
+    std::string found(full);
+    std::free(full);
+    return found;
+  }
+  std::string current = path;
+  for (int depth = 0; depth < 40; ++depth) {
+    char link[PATH_MAX];
+    const ssize_t length = ::readlink(current.c_str(), link, sizeof(link));
+    if (length <= 0) break;
+    const std::string next(link, static_cast<std::size_t>(length));
+    const std::size_t slash = current.rfind('/');
+    current = next[0] == '/' || slash == std::string::npos ? next : current.substr(0, slash + 1) + next;
+  }
+  return current;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Pipes and devices have nothing to flush, and say so.
+bool flush_matters(int error) { return error != EINVAL && error != ENOTSUP && error != EROFS; }
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  if (path.empty()) throw WriteError("output file: the name is empty; give a path");
+  buffer_.reserve(kBuffer);
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) fail("cannot write", EISDIR);
+  if (named_descriptor(path) >= 0 || (exists && !S_ISREG(status.st_mode))) {
+    open_direct();
+    return;
+  }
+  if (exists && ::access(path.c_str(), W_OK) != 0) fail("cannot write", errno);
+  target_ = resolve(path);
+  open_temporary(status.st_mode & 07777U, exists);
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::open_direct() {
+  const int given = named_descriptor(path_);
+  descriptor_ = given >= 0 ? ::fcntl(given, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail("cannot open for writing", errno);
+}
+
+void AtomicFile::open_temporary(unsigned mode, bool exists) {
+  std::random_device device;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    temporary_ = line_of(target_, ".", std::hex, device(), ".tmp");
+    // mode 0666 and O_EXCL instead of mkstemp: the user's umask decides, as for any other new file
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0 || errno != EEXIST) break;
+  }
+  if (descriptor_ < 0) {
+    const int error = errno;
+    temporary_.clear();
+    fail(line_of("cannot create a file in the folder ", printable(folder_of(target_), 200)).c_str(), error);
+  }
+  if (exists && ::fchmod(descriptor_, mode) != 0) fail("cannot keep the mode", errno);
+}
+
+void AtomicFile::write(const void* bytes, std::size_t count) {
+  const char* next = static_cast<const char*>(bytes);
+  if (buffer_.size() + count <= kBuffer) {
+    buffer_.append(next, count);
+    return;
+  }
+  flush();
+  if (count < kBuffer) {
+    buffer_.append(next, count);
+    return;
+  }
+  while (count > 0) {
+    const ssize_t written = ::write(descriptor_, next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot write", errno);
+    next += written;
+    count -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::flush() {
+  std::size_t done = 0;
+  while (done < buffer_.size()) {
+    const ssize_t written = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot write", errno);
+    done += static_cast<std::size_t>(written);
+  }
+  buffer_.clear();
+}
+
+void AtomicFile::commit() {
+  if (descriptor_ < 0) throw WriteError(line_of(printable(path_, 200), ": already committed"));
+  flush();
+  if (::fsync(descriptor_) != 0 && flush_matters(errno)) fail("cannot flush to the disk", errno);
+  const int closing = descriptor_;
+  descriptor_ = -1;
+  if (::close(closing) != 0 && errno != EINTR) fail("cannot close", errno);
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename the finished file", errno);
+  temporary_.clear();
+  const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;  // a folder that may be written but not read: the rename itself has succeeded
+  const int failed = ::fsync(folder) != 0 ? errno : 0;
+  ::close(folder);
+  if (failed != 0 && flush_matters(failed)) fail("cannot flush the folder", failed);
+}
+
+void AtomicFile::discard() noexcept {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void AtomicFile::fail(const char* action, int error) {
+  discard();
+  const char* advice = "choose another place";
+  if (error == ENOSPC || error == EDQUOT) advice = "free some space";
+  if (error == EACCES || error == EPERM || error == EROFS) advice = "choose a folder you may write to";
+  if (error == ENOENT) advice = "create the folder first";
+  if (error == EISDIR) advice = "give a file name, not a folder";
+  throw WriteError(line_of(printable(path_, 200), ": ", action, ": ", system_text(error), "; ", advice));
+}
+
+}  // namespace pacewise

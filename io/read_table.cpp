@@ -1,0 +1,228 @@
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <new>
+
+#include "io/csv.hpp"
+#include "io/hdf5.hpp"
+#include "io/idx.hpp"
+#include "io/image_folder.hpp"
+#include "io/mat.hpp"
+#include "io/matrix_market.hpp"
+#include "io/npy.hpp"
+#include "io/npz.hpp"
+
+namespace pacewise {
+namespace {
+
+enum class Format : std::uint8_t { npy, npz, csv, mat, hdf5, idx, matrix_market, image };
+
+const char* format_name(Format format) {
+  static constexpr const char* names[] = {"npy", "npz", "csv", "mat", "hdf5", "idx", "mtx", "image"};
+  return names[static_cast<std::size_t>(format)];
+}
+
+/// Formats people try that hold no numbers we could read.
+const char* known_other(std::string_view bytes) {
+  static constexpr std::pair<std::string_view, const char*> kinds[] = {
+      {"BZh", "is compressed by bzip2; decompress it first"},
+      {"\xfd"
+       "7zXZ",
+       "is compressed by xz; decompress it first"},
+      {"\x28\xb5\x2f\xfd", "is compressed by zstd; decompress it first"},
+      {"7z\xbc\xaf", "is a 7z archive; unpack it first"},
+      {"PAR1", "is a Parquet file; export it as .csv or .npy"},
+      {"%PDF", "is a PDF document; export the numbers as .csv"},
+      {"\xd0\xcf\x11\xe0", "is an old Excel file; export it as .csv"},
+      {"\x80\x02", "is a Python pickle; save it with numpy.save"},
+      {"\x80\x03", "is a Python pickle; save it with numpy.save"},
+      {"\x80\x04", "is a Python pickle; save it with numpy.save"},
+      {"\x80\x05", "is a Python pickle; save it with numpy.save"},
+      {"\xff\xfe", "is UTF-16 text; save it as UTF-8"},
+      {"\xfe\xff", "is UTF-16 text; save it as UTF-8"},
+      {"P6", "is a colour PPM image; convert it to PGM or PNG"},
+      {"P3", "is a colour PPM image; convert it to PGM or PNG"},
+      {"GIF8", "is a GIF image; convert it to PNG"},
+      {"\x1f\x8b", "is compressed twice or by an unknown gzip method; decompress it first"}};
+  for (const auto& [magic, text] : kinds)
+    if (bytes.substr(0, magic.size()) == magic) return text;
+  return nullptr;
+}
+
+bool looks_like_text(std::string_view bytes) {
+  const std::string_view head = bytes.substr(0, 4096);
+  return std::none_of(head.begin(), head.end(), [](char c) {
+    const auto code = static_cast<unsigned char>(c);
+    return code < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f';
+  });
+}
+
+Format detect(const Reading& reading) {
+  const std::string_view bytes = reading.bytes;
+  if (is_npy(bytes)) return Format::npy;
+  if (is_zip(bytes)) return Format::npz;
+  if (is_mat(bytes)) return Format::mat;
+  if (is_hdf5(bytes)) return Format::hdf5;
+  if (is_matrix_market(bytes)) return Format::matrix_market;
+  if (is_image(bytes)) return Format::image;
+  if (is_idx(bytes)) return Format::idx;
+  if (const char* other = known_other(bytes)) reading.fail("", other);
+  if (looks_like_text(bytes)) return Format::csv;
+  if (reading.path.ends_with(".mat")) reading.fail("", "is no MATLAB v5 or v7.3 file; save it again with save -v7");
+  reading.fail("", "its format is not known; give .npy, .npz, .csv, .mat, IDX, .mtx, HDF5 or a folder of images");
+}
+
+bool has_variables(Format format) { return format == Format::npz || format == Format::mat || format == Format::hdf5; }
+
+void check_variable(const Reading& reading, Format format) {
+  if (!reading.variable.empty() && !has_variables(format))
+    reading.fail("", line_of("a ", format_name(format), " file has no variables; leave out \"",
+                             printable(reading.variable), "\""));
+}
+
+std::unique_ptr<Container> open_container(const Reading& reading, Format format) {
+  if (format == Format::npz) return open_npz(reading);
+  if (reading.bytes.size() != reading.stored || !reading.mapped)
+    reading.fail("", line_of("a ", format_name(format), " file can only be read uncompressed from a regular file; ",
+                             "decompress it first"));
+  return format == Format::mat ? open_mat(reading) : open_hdf5(reading);
+}
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void check_label_count(const Reading& reading, const Labels& labels, Index samples) {
+  const auto count = static_cast<Index>(labels.value.size());
+  if (samples >= 0 && count != samples)
+    reading.fail("", line_of("holds ", count, " labels for ", samples, " samples; give one label per sample"));
+}
+
+template <class T>
+Table<T> read_idx(const Reading& reading) {
+  Table<T> table;
+  place(parse_idx(reading), reading, "", table);
+  if (!reading.options.labels_beside) return table;
+  const std::string beside = idx_labels_beside(reading.path);
+  if (beside.empty()) {
+    table.notes.push_back("no labels file lies beside it");
+    return table;
+  }
+  ReadOptions quiet = reading.options;
+  quiet.progress = nullptr;
+  table.labels = read_labels(beside, table.samples(), quiet);
+  if (table.labels->cancelled) throw Cancelled{};
+  return table;
+}
+
+template <class T>
+Table<T> read_npy(const Reading& reading) {
+  const Variable variable = parse_npy(reading, reading.bytes, reading.owner, "");
+  if (variable.is_text) reading.fail("", "holds text; save numbers, or give it as labels");
+  Table<T> table;
+  place(variable.array, reading, "", table);
+  return table;
+}
+
+template <class T>
+Table<T> read_any(const std::string& path, const ReadOptions& options) {
+  Table<T> table;
+  if (is_directory(path)) {
+    table = read_image_folder<T>(path, options);
+    table.format = "images";
+    return table;
+  }
+  const Reading reading = open_reading(path, options);
+  const Format format = detect(reading);
+  check_variable(reading, format);
+  switch (format) {
+    case Format::npy:
+      table = read_npy<T>(reading);
+      break;
+    case Format::csv:
+      table = read_csv<T>(reading);
+      break;
+    case Format::idx:
+      table = read_idx<T>(reading);
+      break;
+    case Format::matrix_market:
+      table = read_matrix_market<T>(reading);
+      break;
+    case Format::image:
+      table = read_single_image<T>(reading);
+      break;
+    case Format::npz:
+    case Format::mat:
+    case Format::hdf5:
+      table = read_container<T>(reading, *open_container(reading, format));
+      break;
+  }
+  table.format = format_name(format);
+  return table;
+}
+
+/// Labels are one vector, whatever shape a file gives it.
+LabelColumn array_labels(const Reading& reading, const TypedArray& array) {
+  if (*std::max_element(array.shape.begin(), array.shape.end()) != array.count())
+    reading.fail("", line_of("is ", shape_text(array.shape), "; labels are one vector"));
+  Variable variable;
+  variable.array = array;
+  return label_column(variable);
+}
+
+LabelColumn any_labels(const Reading& reading, Index samples) {
+  const Format format = detect(reading);
+  check_variable(reading, format);
+  if (has_variables(format)) return read_container_labels(reading, *open_container(reading, format));
+  if (format == Format::csv) return read_csv_labels(reading, samples);
+  if (format == Format::idx) return array_labels(reading, parse_idx(reading));
+  if (format == Format::image) reading.fail("", "is an image; labels are a vector of numbers or text");
+  LabelColumn column;
+  if (format == Format::matrix_market) {
+    const Table<double> table = read_matrix_market<double>(reading);
+    if (table.sparse || (table.features() != 1 && table.samples() != 1))
+      reading.fail("", line_of("is ", table.samples(), " x ", table.features(), "; labels are one dense vector"));
+    column.numbers.assign(table.values.data, table.values.data + table.values.rows * table.values.cols);
+    return column;
+  }
+  const Variable variable = parse_npy(reading, reading.bytes, reading.owner, "");
+  return variable.is_text ? label_column(variable) : array_labels(reading, variable.array);
+}
+
+}  // namespace
+
+template <class T>
+Table<T> read_table(const std::string& path, const ReadOptions& options) {
+  try {
+    return read_any<T>(path, options);
+  } catch (const Cancelled&) {
+    Table<T> table;
+    table.cancelled = true;
+    return table;
+  } catch (const std::bad_alloc&) {
+    throw ReadError(line_of(printable(path, 200), ": does not fit in memory; use fewer samples or more memory"));
+  }
+}
+
+Labels read_labels(const std::string& path, Index samples, const ReadOptions& options) {
+  try {
+    if (is_directory(path)) throw ReadError(line_of(printable(path, 200), ": is a folder; give a file of labels"));
+    const Reading reading = open_reading(path, options);
+    const Labels labels = make_labels(any_labels(reading, samples), reading, "");
+    if (labels.value.empty()) reading.fail("", "holds no labels; give one label per sample");
+    check_label_count(reading, labels, samples);
+    return labels;
+  } catch (const Cancelled&) {
+    Labels labels;
+    labels.cancelled = true;
+    return labels;
+  } catch (const std::bad_alloc&) {
+    throw ReadError(line_of(printable(path, 200), ": does not fit in memory; use fewer labels or more memory"));
+  }
+}
+
+template Table<float> read_table(const std::string&, const ReadOptions&);
+template Table<double> read_table(const std::string&, const ReadOptions&);
+
+}  // namespace pacewise

@@ -1,0 +1,134 @@
+#include "io/write.hpp"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "io/atomic_file.hpp"
+
+namespace pacewise {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "write_npy writes the numbers as they lie in memory");
+
+template <class T>
+constexpr const char* type_code() {
+  if constexpr (std::is_same_v<T, float>) return "<f4";
+  if constexpr (std::is_same_v<T, double>) return "<f8";
+  return "<i4";
+}
+
+/// Magic, version 1.0 and a dictionary padded so that the numbers begin at a multiple of 64.
+std::string npy_header(const char* type, const std::string& shape) {
+  std::string text = line_of("{'descr': '", type, "', 'fortran_order': False, 'shape': (", shape, "), }");
+  while ((10 + text.size() + 1) % 64 != 0) text += ' ';
+  text += '\n';
+  std::string head("\x93NUMPY\x01\x00", 8);
+  head += static_cast<char>(text.size() & 255U);
+  head += static_cast<char>(text.size() >> 8);
+  return head + text;
+}
+
+template <class T>
+void append_number(std::string& out, T value) {
+  if (std::isnan(value)) {
+    out += "nan";
+    return;
+  }
+  std::array<char, 32> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  out.append(digits.data(), end);
+}
+
+/// A name in quotes where a reader would otherwise take it apart.
+std::string csv_name(const std::string& name) {
+  if (!name.empty() && name.find_first_of(",;\t|\"\r\n #") == std::string::npos) return name;
+  std::string out = "\"";
+  for (const char c : name) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+template <class T>
+void write_npy(const std::string& path, MatrixView<const T> values) {
+  AtomicFile file(path);
+  file.write(npy_header(type_code<T>(), line_of(values.cols, ", ", values.rows)));
+  for (Index j = 0; j < values.cols; ++j) file.write(values.col(j), static_cast<std::size_t>(values.rows) * sizeof(T));
+  file.commit();
+}
+
+void write_npy(const std::string& path, const std::vector<std::int32_t>& values) {
+  AtomicFile file(path);
+  file.write(npy_header(type_code<std::int32_t>(), line_of(values.size(), ",")));
+  file.write(values.data(), values.size() * sizeof(std::int32_t));
+  file.commit();
+}
+
+template <class T>
+void write_csv(const std::string& path, MatrixView<const T> values, const std::vector<std::string>& names) {
+  if (!names.empty() && static_cast<Index>(names.size()) != values.rows)
+    throw Error(line_of("names: ", names.size(), " for ", values.rows, " columns; give one name per column"));
+  AtomicFile file(path);
+  std::string line;
+  for (std::size_t c = 0; c < names.size(); ++c) line += (c == 0 ? "" : ",") + csv_name(names[c]);
+  if (!names.empty()) file.write(line + "\n");
+  for (Index j = 0; j < values.cols; ++j) {
+    line.clear();
+    for (Index i = 0; i < values.rows; ++i) {
+      if (i > 0) line += ',';
+      append_number(line, values(i, j));
+    }
+    line += '\n';
+    file.write(line);
+  }
+  file.commit();
+}
+
+void write_mtx(const std::string& path, const Sparse& values) {
+  AtomicFile file(path);
+  file.write("%%MatrixMarket matrix coordinate real general\n");
+  file.write(line_of(values.cols, " ", values.rows, " ", values.nonzeros(), "\n"));
+  std::string line;
+  for (Index j = 0; j < values.cols; ++j) {
+    const auto column = static_cast<std::size_t>(j);
+    line.clear();
+    for (Index k = values.start[column]; k < values.start[column + 1]; ++k) {
+      const auto entry = static_cast<std::size_t>(k);
+      line += std::to_string(j + 1) + ' ' + std::to_string(values.index[entry] + 1) + ' ';
+      append_number(line, values.value[entry]);
+      line += '\n';
+    }
+    file.write(line);
+  }
+  file.commit();
+}
+
+template <class T>
+void write_mtx(const std::string& path, MatrixView<const T> values) {
+  AtomicFile file(path);
+  file.write(line_of("%%MatrixMarket matrix array real general\n", values.cols, " ", values.rows, "\n"));
+  std::string line;
+  for (Index i = 0; i < values.rows; ++i) {
+    line.clear();
+    for (Index j = 0; j < values.cols; ++j) {
+      append_number(line, values(i, j));
+      line += '\n';
+    }
+    file.write(line);
+  }
+  file.commit();
+}
+
+template void write_npy(const std::string&, MatrixView<const float>);
+template void write_npy(const std::string&, MatrixView<const double>);
+template void write_csv(const std::string&, MatrixView<const float>, const std::vector<std::string>&);
+template void write_csv(const std::string&, MatrixView<const double>, const std::vector<std::string>&);
+template void write_mtx(const std::string&, MatrixView<const float>);
+template void write_mtx(const std::string&, MatrixView<const double>);
+
+}  // namespace pacewise

@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "algebra/matrix.hpp"
+#include "algebra/sparse.hpp"
+#include "io/file_error.hpp"
+
+namespace pacewise {
+
+// Each file is written whole or not at all (atomic_file.hpp); samples, the columns in memory, become the rows of the
+// file, so that read_table gives back what was written. A matrix that is no table of samples is transposed by the
+// caller. Failures are WriteErrors.
+
+/// n x m, version 1, C order, in T.
+template <class T>
+void write_npy(const std::string& path, MatrixView<const T> values);
+/// A vector of n integers, for labels and assignments.
+void write_npy(const std::string& path, const std::vector<std::int32_t>& values);
+
+/// The shortest digits that read back to the same T; NaN is "nan". `names`: a header line, or empty.
+template <class T>
+void write_csv(const std::string& path, MatrixView<const T> values, const std::vector<std::string>& names = {});
+
+/// coordinate real general, n x m.
+void write_mtx(const std::string& path, const Sparse& values);
+/// array real general, n x m.
+template <class T>
+void write_mtx(const std::string& path, MatrixView<const T> values);
+
+}  // namespace pacewise

@@ -1,0 +1,39 @@
+#pragma once
+#include <vector>
+
+#include "algebra/matrix.hpp"
+
+namespace pacewise {
+
+/// The dense linear algebra of the library: what a backend has to offer. All single-threaded inside, all in place.
+/// Nothing up to the Cholesky factors allocates; the two decompositions after them ask LAPACK for its workspace.
+enum class Op : std::uint8_t { plain, transposed };
+
+/// C = a op(A) op(B) + c C
+template <class T>
+void gemm(Op op_a, Op op_b, double a, MatrixView<const std::type_identity_t<T>> A,
+          MatrixView<const std::type_identity_t<T>> B, double c, MatrixView<T> C);
+
+/// C = a op(A) op(A)' + c C, both triangles written
+template <class T>
+void gram(Op op_a, double a, MatrixView<const std::type_identity_t<T>> A, double c, MatrixView<T> C);
+
+/// y = A x, A square
+template <class T>
+void multiply_one(MatrixView<const std::type_identity_t<T>> A, const T* x, T* y);
+
+/// Lower Cholesky factor in place (the upper triangle is left alone); false where A is not positive definite.
+bool cholesky(MatrixView<double> A);
+/// x = (L L')^-1 x for every column of x
+void cholesky_solve(MatrixView<const double> L, MatrixView<double> x);
+/// L -> (L L')^-1, both triangles written
+void cholesky_invert(MatrixView<double> L);
+
+/// A, rows >= cols -> an orthonormal basis of its columns' span (Q of A = Q R)
+void orthonormalise(MatrixView<double> A);
+/// Symmetric A -> its eigenvectors, one per column, eigenvalues ascending; reads the lower triangle.
+std::vector<double> symmetric_eigen(MatrixView<double> A);
+/// Eigenvalues, ascending, of the symmetric tridiagonal matrix with this diagonal and off-diagonal
+std::vector<double> tridiagonal_eigenvalues(std::vector<double> diagonal, std::vector<double> off_diagonal);
+
+}  // namespace pacewise

@@ -1,0 +1,15 @@
+#pragma once
+#include "algebra/matrix.hpp"
+
+namespace pacewise {
+
+/// Passes over many numbers, summed in double. In lanes: sums need not wait for themselves, and are the same for any
+/// width of vectors. T is float or double.
+template <class T>
+double inner_product(const T* x, const T* y, Index size);
+template <class T>
+double sum_of_sizes(const T* x, Index size);  // sum |x_i|
+template <class T>
+double largest_size(const T* x, Index size);  // max |x_i|
+
+}  // namespace pacewise

@@ -1,0 +1,84 @@
+#pragma once
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "algebra/parallel.hpp"
+
+namespace pacewise {
+
+/// Weights that multiply: omega_ij = sample_j * feature_i * entry_ij. An empty part stands for ones.
+template <class T>
+struct Weights {
+  Vector<T> sample;   // n
+  Vector<T> feature;  // m
+  Matrix<T> entry;    // m x n
+
+  T operator()(Index i, Index j) const {
+    T w = 1;
+    if (!sample.empty()) w *= sample[static_cast<std::size_t>(j)];
+    if (!feature.empty()) w *= feature[static_cast<std::size_t>(i)];
+    if (!entry.empty()) w *= entry(i, j);
+    return w;
+  }
+};
+
+/// Neither infinite nor NaN, all of them; without a way out in the loop, so that it runs at the speed of memory
+template <class T>
+bool all_finite(const T* x, Index n) {
+  int bad = 0;
+  for (Index i = 0; i < n; ++i) bad |= !(std::abs(x[i]) <= std::numeric_limits<T>::max());
+  return bad == 0;
+}
+
+/// What the user hands over. `values` stays the caller's: it must outlive the call and is never written.
+template <class T>
+struct Problem {
+  MatrixView<const T> values;  // X, m x n: a column is a sample. NaN = missing = weight 0
+  Weights<T> weights;          // the user's, finite and >= 0, separate from the values
+};
+
+enum class Normalize : std::uint8_t {
+  none,
+  unit,     // each sample to unit norm over its observed entries
+  standard  // each feature to mean 0 and standard deviation 1 over its observed entries
+};
+
+/// How new samples are brought to the scale of the training data, and results back.
+template <class T>
+struct Normalization {
+  Normalize kind = Normalize::none;
+  Vector<T> shift, scale;  // standard: x -> (x - shift_i) / scale_i, each of length m; else empty
+};
+
+/// What the solvers see: no NaN left, holes have weight 0.
+template <class T>
+struct Data {
+  Matrix<T> values;    // m x n, 0 where the weight is 0
+  Weights<T> weights;  // the user's; `entry` is made where a NaN needs it
+  Normalization<T> normalization;
+  Vector<T> sample_scale;  // unit: the norm each sample was divided by (1 for a zero sample); else empty
+  Index missing = 0;       // entries of weight 0
+  std::vector<std::string> notes;
+};
+
+/// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
+/// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where
+/// no value is missing. Of `control`, here and below, only the threads matter: nothing stops a check half-way.
+template <class T>
+bool validate(const Problem<T>& problem, const Control& control = {});
+
+/// Validate, normalise over the observed entries and move the holes from the values into the weights. How large a
+/// weight is does not matter to the normalisation, only whether it is 0. unit: a zero sample stays zero. standard:
+/// population standard deviation; a feature that is constant is only shifted, one never observed is left alone. With
+/// `given`, new samples are put on its scale and `kind` is not looked at.
+template <class T>
+Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given = nullptr,
+                const Control& control = {});
+
+/// NaN again where the weight is 0: the form in which the graph stage takes holes. Empty when there are none.
+template <class T>
+Matrix<T> with_holes(const Data<T>& data, const Control& control = {});
+
+}  // namespace pacewise

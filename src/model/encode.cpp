@@ -1,0 +1,211 @@
+#include "model/encode.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "algebra/dense.hpp"
+#include "solve/residual.hpp"
+#include "solve/weights.hpp"
+
+namespace pacewise {
+namespace {
+
+template <class T>
+void require(const Model<T>& model, MatrixView<const T> values) {
+  if (values.rows != model.dictionary.rows())
+    throw Error("features of the data = " + std::to_string(values.rows) +
+                ": must equal those of the model = " + std::to_string(model.dictionary.rows()));
+}
+
+template <class T>
+struct Encoded {
+  Data<T> data;
+  Encoding<T> encoding;
+};
+
+/// Objective of one sample: sum v l + F(v; lambda) over its observed units, and beta |s|_1
+struct SampleValue {
+  double total = 0;
+  double magnitude = 0;
+};
+
+template <class T>
+std::vector<SampleValue> sample_values(const Model<T>& model, const Encoding<T>& e, const std::vector<char>& observed,
+                                       const Control& control) {
+  const Index n = e.codes.cols(), units = static_cast<Index>(e.losses.size()) / std::max<Index>(n, 1);
+  std::vector<SampleValue> out(static_cast<std::size_t>(n));
+  parallel_blocks(block_count(n), control, [&](Index block, int) {
+    const Index first = block * kBlock, b = block_length(n, block);
+    for (Index j = first; j < first + b; ++j) {
+      double fit = 0, pace = 0, absolute = 0;
+      for (auto u = static_cast<std::size_t>(j * units); u < static_cast<std::size_t>((j + 1) * units); ++u) {
+        if (!observed.empty() && observed[u] == 0) continue;
+        const auto v = static_cast<double>(e.weights[u]);
+        fit += v * static_cast<double>(e.losses[u]);
+        pace += std::visit([&](const auto& type) { return type.value(v, model.lambda); }, model.regularizer);
+      }
+      for (Index k = 0; k < e.codes.rows(); ++k) absolute += std::abs(static_cast<double>(e.codes(k, j)));
+      const double sparsity = model.beta * absolute;
+      out[static_cast<std::size_t>(j)] = {fit + pace + sparsity, fit + std::abs(pace) + sparsity};
+    }
+  });
+  return out;
+}
+
+/// V and S steps in turn. Each sample stops when its own objective stalls and keeps its weights from then on: its codes
+/// do not depend on the samples that came with it.
+template <class T>
+void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>& codes, Weights<T>& effective,
+               const StepOptions& step, const EncodeOptions& options, const Control& control, Encoding<T>& e) {
+  const Index m = data.values.rows(), n = data.values.cols();
+  const auto units = static_cast<std::ptrdiff_t>(model.level == Level::element ? m : 1);
+  const std::vector<char> observed = observed_units(data.weights, m, n, model.level, control);
+  std::vector<double> last(static_cast<std::size_t>(n), std::numeric_limits<double>::infinity());
+  std::vector<Index> open(static_cast<std::size_t>(n));
+  std::iota(open.begin(), open.end(), Index{0});
+  e.weights.assign(e.losses.size(), T(1));
+  Vector<T> v;
+  for (; e.iterations < options.max_iter && !open.empty() && !control.stop(); ++e.iterations) {
+    solve_weights(e.losses, model.regularizer, model.lambda, v, control);
+    for (const Index j : open) std::copy_n(v.data() + j * units, units, e.weights.data() + j * units);
+    combine(data.weights, e.weights, model.level, m, n, effective);
+    e.report = solve_codes(codes, e.codes, step, control);
+    unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control, e.losses);
+    const auto values = sample_values(model, e, observed, control);
+    const auto stalled = [&](Index j) {
+      const SampleValue& now = values[static_cast<std::size_t>(j)];
+      const double fall = std::exchange(last[static_cast<std::size_t>(j)], now.total) - now.total;
+      return fall <= options.stall * now.magnitude;
+    };
+    open.erase(std::remove_if(open.begin(), open.end(), stalled), open.end());
+  }
+}
+
+template <class T>
+Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
+                       const Control& control) {
+  require(model, problem.values);
+  Encoded<T> out{prepare(problem, model.normalization.kind, &model.normalization, control), {}};
+  Data<T>& data = out.data;
+  Encoding<T>& e = out.encoding;
+  const Index m = data.values.rows(), n = data.values.cols();
+  Weights<T> effective = data.weights;
+  // features keep the weights they earned in training: new samples do not vote on them
+  if (options.paced && model.level == Level::feature && !model.feature_weights.empty()) {
+    e.weights = model.feature_weights;
+    combine(data.weights, e.weights, Level::feature, m, n, effective);
+  }
+  const CodesProblem<T> codes{data.values, effective, model.dictionary, model.beta, {}};
+  StepOptions step;
+  step.tol = options.tol;
+  e.codes = Matrix<T>(model.dictionary.cols(), n);
+  e.report = solve_codes(codes, e.codes, step, control);
+  e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control);
+  const bool weighs_samples = model.level == Level::sample || model.level == Level::element;
+  if (options.paced && weighs_samples && !std::isinf(model.lambda))
+    alternate(model, data, codes, effective, step, options, control, e);
+  e.sample_scale = data.sample_scale;
+  e.notes = data.notes;
+  return out;
+}
+
+}  // namespace
+
+template <class T>
+Model<T> model_of(const Result<T>& result) {
+  Model<T> model;
+  model.dictionary = result.state.dictionary;
+  model.beta = result.state.beta;
+  model.level = result.options.schedule.level;
+  model.regularizer = result.options.regularizer;
+  model.lambda = result.lambda;
+  model.normalization = result.data.normalization;
+  if (model.level == Level::feature) model.feature_weights = result.weights;
+  if (model.level == Level::element && !std::isinf(model.lambda)) {
+    model.entry_lambda = model.lambda;
+  } else {  // no pace on entries: the loss that 95% of the training entries stay below
+    Control control;
+    control.threads = result.threads;
+    const Index m = result.data.values.rows();
+    const LossesInPieces<T> losses = [&](const auto& use) {
+      for_each_residual<T>(result.data.values, result.state.dictionary, result.state.codes, control,
+                           [&](Index first, MatrixView<T> R, int worker) {
+                             square_and_weigh(result.data.weights, first, R);
+                             use(first / kBlock, R.data, m * R.cols, worker);
+                           });
+    };
+    model.entry_lambda = loss_quantile<T>(block_count(result.data.values.cols()), losses, 0.95, control);
+  }
+  return model;
+}
+
+template <class T>
+Encoding<T> encode(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
+                   const Control& control) {
+  return encode_data(model, problem, options, control).encoding;
+}
+
+template <class T>
+Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Vector<T>& sample_scale) {
+  if (codes.rows != model.dictionary.cols())
+    throw Error("rows of the codes = " + std::to_string(codes.rows) +
+                ": must equal the number of atoms = " + std::to_string(model.dictionary.cols()));
+  if (!sample_scale.empty() && static_cast<Index>(sample_scale.size()) != codes.cols)
+    throw Error("length of sample_scale = " + std::to_string(sample_scale.size()) +
+                ": must equal the number of samples = " + std::to_string(codes.cols));
+  const SerialBlas serial;
+  Matrix<T> out(model.dictionary.rows(), codes.cols);
+  gemm<T>(Op::plain, Op::plain, 1, model.dictionary, codes, 0, out.view());
+  const auto& norm = model.normalization;
+  for (Index j = 0; j < out.cols(); ++j)
+    for (Index i = 0; i < out.rows(); ++i) {
+      if (norm.kind == Normalize::standard)
+        out(i, j) = out(i, j) * norm.scale[static_cast<std::size_t>(i)] + norm.shift[static_cast<std::size_t>(i)];
+      else if (norm.kind == Normalize::unit && !sample_scale.empty())
+        out(i, j) *= sample_scale[static_cast<std::size_t>(j)];
+    }
+  return out;
+}
+
+template <class T>
+Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
+  Encoded<T> e = encode_data(model, problem, options, control);
+  const Index m = e.data.values.rows(), n = e.data.values.cols();
+  Vector<T>& losses = e.encoding.losses;
+  if (model.level != Level::element)
+    unit_losses<T>(e.data.values, e.data.weights, model.dictionary, e.encoding.codes, Level::element, control, losses);
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  const double scale = model.entry_lambda > 0 ? model.entry_lambda : 1;
+  Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), {}};
+  out.confidence.resize_for_overwrite(m, n);
+  const auto judge = [&](Index j) {
+    double sum = 0;
+    Index count = 0;
+    for (Index i = 0; i < m; ++i) {
+      out.confidence(i, j) = nan;
+      if (!(e.data.weights(i, j) > T(0))) continue;
+      const double share = std::min(1.0, static_cast<double>(losses[static_cast<std::size_t>(j * m + i)]) / scale);
+      out.confidence(i, j) = static_cast<T>(1 - share);
+      sum += share;
+      ++count;
+    }
+    if (count > 0) out.outlier_score[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(count));
+  };
+  parallel_blocks(block_count(n), control.to_the_end(), [&](Index block, int) {
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) judge(j);
+  });
+  return out;
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                             \
+  template Model<T> model_of<T>(const Result<T>&);                                                          \
+  template Encoding<T> encode<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&); \
+  template Matrix<T> reconstruct<T>(const Model<T>&, MatrixView<const T>, const Vector<T>&);                \
+  template Trust<T> score<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

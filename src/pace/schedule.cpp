@@ -1,0 +1,218 @@
+#include "pace/schedule.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "algebra/sums.hpp"
+
+namespace pacewise {
+
+Pace parse_pace(std::string_view text) {
+  if (text == "geometric") return Pace::geometric;
+  if (text == "quantile") return Pace::quantile;
+  throw Error("pace = " + std::string(text) + ": must be geometric or quantile");
+}
+
+std::string_view name_of(Pace pace) { return pace == Pace::geometric ? "geometric" : "quantile"; }
+
+std::string_view name_of(Phase phase) {
+  constexpr std::string_view names[] = {"plain", "warm", "paced", "held", "polish"};
+  return names[static_cast<int>(phase)];
+}
+
+double quantile_share(const ScheduleOptions& options, int step) {
+  const double way = options.pace_iter > 1 ? std::min(1.0, step / static_cast<double>(options.pace_iter - 1)) : 1.0;
+  return options.select + way * (options.final - options.select);
+}
+
+namespace {
+
+ScheduleState enter(Phase phase, double lambda) {
+  ScheduleState next;
+  next.phase = phase;
+  next.lambda = lambda;
+  return next;
+}
+
+ScheduleState after_pace(const ScheduleState& state, const ScheduleOptions& options) {
+  if (options.polish > 0) return enter(Phase::polish, std::numeric_limits<double>::infinity());
+  return enter(Phase::held, state.lambda);
+}
+
+/// Within the pace: the next lambda, or what follows the pace.
+ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options) {
+  ScheduleState next = state;
+  next.last_objective = std::numeric_limits<double>::quiet_NaN();
+  if (options.pace == Pace::geometric) {
+    if (losses.largest < state.lambda) return after_pace(state, options);
+    next.lambda = state.lambda * options.mu;
+  } else {
+    if (state.in_phase >= options.pace_iter) return after_pace(state, options);
+    next.lambda = losses.lambda_target;
+  }
+  // All losses zero: there is nothing left to pace.
+  if (!(next.lambda > 0)) return after_pace(state, options);
+  return next;
+}
+
+}  // namespace
+
+bool about_to_pace(const ScheduleState& state, const ScheduleOptions& options) {
+  if (options.level == Level::none) return false;
+  if (state.phase == Phase::plain) return state.in_phase >= options.plain_iter && options.warm_iter == 0;
+  return state.phase == Phase::warm && state.in_phase >= options.warm_iter;
+}
+
+ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options) {
+  switch (state.phase) {
+    case Phase::plain:
+      return state.in_phase < options.plain_iter ? state : advance(enter(Phase::warm, state.lambda), losses, options);
+    case Phase::warm:
+      if (!about_to_pace(state, options)) return state;
+      if (!(losses.lambda_select > 0)) return after_pace(state, options);
+      return enter(Phase::paced, losses.lambda_select);
+    case Phase::paced:
+      return next_pace(state, losses, options);
+    case Phase::held:
+    case Phase::polish:
+      break;
+  }
+  return state;
+}
+
+namespace {
+
+bool counted_out(const ScheduleState& state, int iteration, const ScheduleOptions& options) {
+  return iteration >= options.max_iter || (state.phase == Phase::polish && state.in_phase >= options.polish);
+}
+
+}  // namespace
+
+ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
+                       const ScheduleOptions& options) {
+  ScheduleState next = state;
+  ++next.in_phase;
+  const bool last_phase = state.phase == Phase::held || state.phase == Phase::polish ||
+                          (state.phase == Phase::warm && options.level == Level::none);
+  const double fall = state.last_objective - objective;  // NaN after a change of phase or lambda: never "stalled"
+  next.last_objective = objective;
+  next.stalled = last_phase && std::abs(fall) <= options.tol * magnitude;
+  next.finished = next.stalled || counted_out(next, iteration, options);
+  return next;
+}
+
+ScheduleState reopen(const ScheduleState& state, int iteration, const ScheduleOptions& options) {
+  ScheduleState next = state;
+  next.finished = state.stalled || (iteration > 0 && counted_out(state, iteration, options));
+  return next;
+}
+
+namespace {
+
+/// The leading bits of a number >= 0: 2^15 classes in its order
+constexpr std::size_t kClasses = std::size_t{1} << 15U;
+std::size_t class_of(float x) { return (std::bit_cast<std::uint32_t>(x) >> 16U) % kClasses; }
+std::size_t class_of(double x) { return static_cast<std::size_t>(std::bit_cast<std::uint64_t>(x) >> 48U) % kClasses; }
+
+/// What one worker knows of the losses: integers and extremes, the same whoever counts
+template <class T>
+struct Count {
+  std::vector<std::ptrdiff_t> members = std::vector<std::ptrdiff_t>(kClasses, 0);  // of every class
+  std::ptrdiff_t tiny = 0;
+  T largest = 0, next = std::numeric_limits<T>::infinity();
+  Vector<T> alike;
+};
+
+}  // namespace
+
+template <class T>
+double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed, const Control& control) {
+  constexpr Index kUnits = Index{1} << 15;
+  const auto size = static_cast<Index>(losses.size());
+  const LossesInPieces<T> pieces = [&](const auto& use) {
+    parallel_blocks(block_count(size, kUnits), control.to_the_end(), [&](Index piece, int worker) {
+      const Index first = piece * kUnits, length = block_length(size, piece, kUnits);
+      if (observed.empty()) {
+        use(piece, losses.data() + first, length, worker);
+        return;
+      }
+      Vector<T> seen;
+      seen.reserve(static_cast<std::size_t>(length));
+      for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(first + length); ++u)
+        if (observed[u] != 0) seen.push_back(losses[u]);
+      use(piece, seen.data(), static_cast<Index>(seen.size()), worker);
+    });
+  };
+  return loss_quantile<T>(block_count(size, kUnits), pieces, share, control);
+}
+
+// The loss of a rank without sorting, or storing, all of them: its class first, then the losses of that class.
+template <class T>
+double loss_quantile(Index pieces, const LossesInPieces<T>& losses, double share, const Control& control) {
+  struct Sum {
+    double losses = 0;
+    Index units = 0;
+  };
+  std::vector<Sum> sums(static_cast<std::size_t>(pieces));
+  std::vector<Count<T>> workers(static_cast<std::size_t>(thread_count(control)));
+  losses([&](Index piece, const T* l, Index count, int worker) {
+    sums[static_cast<std::size_t>(piece)] = {sum_of_sizes<T>(l, count), count};
+    Count<T>& mine = workers[static_cast<std::size_t>(worker)];
+    for (Index u = 0; u < count; ++u) ++mine.members[class_of(l[u])];
+    mine.largest = std::max(mine.largest, static_cast<T>(largest_size<T>(l, count)));
+  });
+  Sum total;
+  for (const Sum& sum : sums) total = {total.losses + sum.losses, total.units + sum.units};
+  if (!(total.losses > 0)) return 0;
+  Count<T> all;
+  for (const Count<T>& mine : workers) {
+    for (std::size_t c = 0; c < kClasses; ++c) all.members[c] += mine.members[c];
+    all.largest = std::max(all.largest, mine.largest);
+  }
+  // body(l, what the worker knows) for every loss
+  const auto over = [&](const auto& body) {
+    losses([&](Index, const T* l, Index count, int worker) {
+      for (Index u = 0; u < count; ++u) body(l[u], workers[static_cast<std::size_t>(worker)]);
+    });
+  };
+  // What is left of an exact reconstruction is rounding and does not count.
+  const double rounding = 1e-12 * total.losses / static_cast<double>(total.units);
+  const auto counts = [rounding](T l) { return static_cast<double>(l) > rounding; };
+  const std::size_t edge = class_of(static_cast<T>(rounding));
+  if (all.members[edge] > 0) over([&](T l, Count<T>& mine) { mine.tiny += class_of(l) == edge && !counts(l) ? 1 : 0; });
+  for (const Count<T>& mine : workers) all.members[edge] -= mine.tiny;
+  std::fill_n(all.members.begin(), edge, 0);
+  const auto count = std::accumulate(all.members.begin(), all.members.end(), std::ptrdiff_t{0});
+  const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(count));
+  std::size_t at = 0;
+  std::ptrdiff_t below = 0;  // in lower classes
+  while (below + all.members[at] <= std::min(rank, count - 1)) below += all.members[at++];
+  over([&](T l, Count<T>& mine) {
+    if (class_of(l) == at && counts(l)) mine.alike.push_back(l);
+  });
+  for (const Count<T>& mine : workers) all.alike.insert(all.alike.end(), mine.alike.begin(), mine.alike.end());
+  T value = all.largest;
+  if (rank < count) {
+    std::nth_element(all.alike.begin(), all.alike.begin() + (rank - below), all.alike.end());
+    value = all.alike[static_cast<std::size_t>(rank - below)];
+  }
+  if (below > 0 || *std::min_element(all.alike.begin(), all.alike.end()) < value)
+    return static_cast<double>(value) * (rank < count ? 1 : 1 + 1e-6);  // a share of 1: just above the largest
+  // Nobody is strictly below: equal losses (duplicates). The next larger one, or room enough to weigh them by half.
+  over([&](T l, Count<T>& mine) {
+    if (l > value) mine.next = std::min(mine.next, l);
+  });
+  for (const Count<T>& mine : workers) all.next = std::min(all.next, mine.next);
+  return std::isinf(all.next) ? 2 * static_cast<double>(value) : static_cast<double>(all.next);
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                         \
+  template double loss_quantile<T>(const Vector<T>&, double, const std::vector<char>&, const Control&); \
+  template double loss_quantile<T>(Index, const LossesInPieces<T>&, double, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

@@ -1,0 +1,211 @@
+#include "solve/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algebra/simd.hpp"
+#include "solve/residual.hpp"
+
+namespace pacewise {
+namespace {
+
+constexpr Index kUnits = 8192;  // units per block of a sum
+
+/// in eight partial sums, so that it need not wait for itself
+template <class T>
+double sum_of(const T* x, Index n) {
+  double part[8] = {};
+  Index i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (Index t = 0; t < 8; ++t) part[t] += static_cast<double>(x[i + t]);
+  for (; i < n; ++i) part[0] += static_cast<double>(x[i]);
+  return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+constexpr std::size_t kLanes = 8;
+
+/// Sums over some units, in lanes
+struct Part {
+  double fit[kLanes] = {}, value[kLanes] = {}, weight[kLanes] = {}, largest[kLanes] = {}, in[kLanes] = {},
+         count[kLanes] = {};
+};
+
+/// v, observed: null where all are 1
+template <class Type, class T>
+PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T* v, const char* observed, Index units,
+                                      double lambda, Part& out) {
+  Part part;
+  const bool pace = !std::isinf(lambda);
+  const auto add = [&](Index u, std::size_t lane) {
+    const double here = observed == nullptr || observed[u] != 0 ? 1 : 0;
+    const double l = here * static_cast<double>(losses[u]), weight = v == nullptr ? 1.0 : static_cast<double>(v[u]);
+    part.fit[lane] += weight * l;
+    if (pace) part.value[lane] += here * type.value(weight, lambda);
+    part.weight[lane] += here * weight;
+    part.largest[lane] = std::max(part.largest[lane], l);
+    part.in[lane] += l < lambda ? here : 0;
+    part.count[lane] += here;
+  };
+  Index u = 0;
+  for (; u + static_cast<Index>(kLanes) <= units; u += static_cast<Index>(kLanes))
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(u + static_cast<Index>(lane), lane);
+  for (; u < units; ++u) add(u, 0);
+  out = part;
+}
+
+}  // namespace
+
+template <class T>
+Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
+                      Level level, const Control& control) {
+  Vector<T> losses;
+  unit_losses<T>(X, weights, B, S, level, control, losses);
+  return losses;
+}
+
+template <class T>
+void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
+                 Level level, const Control& control, Vector<T>& losses) {
+  const Index m = X.rows, n = X.cols, blocks = block_count(n);
+  if (level == Level::none) level = Level::sample;
+  losses.resize(static_cast<std::size_t>(unit_count(level, m, n)));
+  Matrix<double> rows(level == Level::feature ? m : 0, level == Level::feature ? blocks : 0);
+  for_each_residual<T>(X, B, S, control, [&](Index first, MatrixView<T> R, int) {
+    for (Index j = 0; j < R.cols; ++j) {
+      const T* x = R.col(j);
+      T* loss = level == Level::element ? losses.data() + (first + j) * m : R.col(j);
+      for (Index i = 0; i < m; ++i) loss[i] = x[i] * x[i];
+      weigh(weights, first + j, MatrixView<T>(loss, m, 1));
+      if (level == Level::element) continue;
+      if (level == Level::feature)
+        for (Index i = 0; i < m; ++i) rows(i, first / kBlock) += static_cast<double>(loss[i]);
+      else
+        losses[static_cast<std::size_t>(first + j)] = static_cast<T>(sum_of(loss, m));
+    }
+  });
+  if (level == Level::feature)
+    for (Index i = 0; i < m; ++i) {
+      double sum = 0;
+      for (Index block = 0; block < blocks; ++block) sum += rows(i, block);
+      losses[static_cast<std::size_t>(i)] = static_cast<T>(sum);
+    }
+}
+
+template <class T>
+std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control) {
+  if (weights.sample.empty() && weights.feature.empty() && weights.entry.empty()) return {};
+  if (level == Level::none) level = Level::sample;
+  std::vector<char> observed(static_cast<std::size_t>(unit_count(level, m, n)), char{0});
+  // features are shared by all blocks of samples: each marks its own
+  const Index blocks = block_count(n);
+  std::vector<std::vector<char>> marks(static_cast<std::size_t>(level == Level::feature ? blocks : 0));
+  parallel_blocks(blocks, control.to_the_end(), [&](Index block, int) {
+    char* mark = observed.data();
+    if (level == Level::feature) {
+      marks[static_cast<std::size_t>(block)].assign(static_cast<std::size_t>(m), char{0});
+      mark = marks[static_cast<std::size_t>(block)].data();
+    }
+    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j)
+      for (Index i = 0; i < m; ++i) {
+        if (!(weights(i, j) > T(0))) continue;
+        mark[level == Level::element ? j * m + i : (level == Level::sample ? j : i)] = 1;
+      }
+  });
+  for (const auto& mark : marks)
+    for (std::size_t i = 0; i < mark.size(); ++i) observed[i] = observed[i] != 0 || mark[i] != 0 ? 1 : 0;
+  if (std::all_of(observed.begin(), observed.end(), [](char o) { return o != 0; })) observed.clear();
+  return observed;
+}
+
+template <class T>
+void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, double lambda, Vector<T>& v,
+                   const Control& control) {
+  v.resize(losses.size());
+  if (std::isinf(lambda)) {
+    std::fill(v.begin(), v.end(), T(1));
+    return;
+  }
+  const auto units = static_cast<Index>(losses.size());
+  std::visit(
+      [&](const auto& type) {
+        parallel_blocks(block_count(units, kUnits), control, [&](Index block, int) {
+          const Index first = block * kUnits, b = block_length(units, block, kUnits);
+          for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(first + b); ++u)
+            v[u] = static_cast<T>(type.weight(static_cast<double>(losses[u]), lambda));
+        });
+      },
+      regularizer);
+}
+
+template <class T>
+PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
+                      const Regularizer& regularizer, double lambda, const Control& control) {
+  const auto units = static_cast<Index>(losses.size());
+  std::vector<Part> parts(static_cast<std::size_t>(block_count(units, kUnits)));
+  std::visit(
+      [&](const auto& type) {
+        parallel_blocks(block_count(units, kUnits), control, [&](Index block, int) {
+          const auto first = static_cast<std::size_t>(block * kUnits);
+          add_units(type, losses.data() + first, v.empty() ? nullptr : v.data() + first,
+                    observed.empty() ? nullptr : observed.data() + first, block_length(units, block, kUnits), lambda,
+                    parts[static_cast<std::size_t>(block)]);
+        });
+      },
+      regularizer);
+  PaceSummary out;
+  double weight = 0, in = 0, count = 0;
+  for (const Part& part : parts)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      out.fit += part.fit[lane];
+      out.value += part.value[lane];
+      out.largest = std::max(out.largest, part.largest[lane]);
+      weight += part.weight[lane];
+      in += part.in[lane];
+      count += part.count[lane];
+    }
+  if (count > 0) {
+    out.selected = in / count;
+    out.mean_weight = weight / count;
+  }
+  return out;
+}
+
+template <class T>
+void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, Index n, Weights<T>& out) {
+  const auto product = [](const Vector<T>& a, const Vector<T>& b) {
+    Vector<T> c = b;
+    for (std::size_t i = 0; i < a.size(); ++i) c[i] *= a[i];
+    return c;
+  };
+  switch (level) {
+    case Level::none:
+      return;
+    case Level::sample:
+      out.sample = product(user.sample, v);
+      return;
+    case Level::feature:
+      out.feature = product(user.feature, v);
+      return;
+    case Level::element:
+      if (out.entry.empty()) out.entry.resize(m, n);
+      for (std::size_t u = 0; u < v.size(); ++u)
+        out.entry.data()[u] = user.entry.empty() ? v[u] : user.entry.data()[u] * v[u];
+      return;
+  }
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                                       \
+  template Vector<T> unit_losses<T>(MatrixView<const T>, const Weights<T>&, MatrixView<const T>, MatrixView<const T>, \
+                                    Level, const Control&);                                                           \
+  template void unit_losses<T>(MatrixView<const T>, const Weights<T>&, MatrixView<const T>, MatrixView<const T>,      \
+                               Level, const Control&, Vector<T>&);                                                    \
+  template std::vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level, const Control&);               \
+  template void solve_weights<T>(const Vector<T>&, const Regularizer&, double, Vector<T>&, const Control&);           \
+  template PaceSummary summarize<T>(const Vector<T>&, const Vector<T>&, const std::vector<char>&, const Regularizer&, \
+                                    double, const Control&);                                                          \
+  template void combine<T>(const Weights<T>&, const Vector<T>&, Level, Index, Index, Weights<T>&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

@@ -1,0 +1,62 @@
+#pragma once
+#include "data/problem.hpp"
+#include "pace/level.hpp"
+#include "pace/regularizer.hpp"
+#include "solve/codes.hpp"
+
+namespace pacewise {
+
+/// Number of units of a level: n, m, m n (entry i, j is unit j m + i); none has no units.
+inline Index unit_count(Level level, Index m, Index n) {
+  switch (level) {
+    case Level::none:
+      return 0;
+    case Level::sample:
+      return n;
+    case Level::feature:
+      return m;
+    case Level::element:
+      return m * n;
+  }
+  return 0;
+}
+
+/// Loss of every unit at (B, S), the user's weights included: l = w (x - B s)^2 summed over the unit. For level none
+/// the losses of the samples (they add up to the fit). Units without any observed entry have loss 0.
+template <class T>
+Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
+                      Level level, const Control& control);
+
+/// The same into numbers that are there already
+template <class T>
+void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
+                 Level level, const Control& control, Vector<T>& losses);
+
+/// 1 where a unit has an entry of positive weight. Empty when all have.
+template <class T>
+std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control = {});
+
+/// Sums over observed units.
+struct PaceSummary {
+  double fit = 0;          // sum v l
+  double value = 0;        // sum F(v; lambda)
+  double selected = 1;     // share with l < lambda
+  double mean_weight = 1;  // mean v
+  double largest = 0;      // largest loss
+};
+
+/// V-step: v minimises v l + F(v; lambda) for every unit. lambda = infinity means no pace: v = 1 and F = 0.
+template <class T>
+void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, double lambda, Vector<T>& v,
+                   const Control& control);
+
+/// fit and F at (v, losses, lambda)
+template <class T>
+PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
+                      const Regularizer& regularizer, double lambda, const Control& control);
+
+/// w v: what the other steps minimise with. `out` starts as a copy of the user's weights and is brought up to date.
+template <class T>
+void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, Index n, Weights<T>& out);
+
+}  // namespace pacewise
