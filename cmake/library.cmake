@@ -12,6 +12,9 @@ configure_file(cmake/version.hpp.in "${pacewise_generated}/pacewise/version.hpp"
 add_library(pacewise ${pacewise_sources})
 add_library(pacewise::pacewise ALIAS pacewise)
 pacewise_compile_options(pacewise)
+# large products of Eigen go to the BLAS; loops may reorder what no one observes (traps), which lets them be vectors
+target_compile_definitions(pacewise PRIVATE EIGEN_USE_BLAS)
+target_compile_options(pacewise PRIVATE -fno-trapping-math -fno-math-errno)
 set_target_properties(pacewise PROPERTIES VERSION ${PROJECT_VERSION}
                                           SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 target_include_directories(

@@ -69,7 +69,7 @@ TYPED_TEST(EncodeOf, UnpacedCodesAreThoseOfTheCodesStep) {
   const auto e = encode(model, p.problem(), options, {});
   Matrix<T> S(8, 60);
   const Weights<T> none;
-  const StepReport report = solve_codes<T>({p.X, none, model.dictionary, model.beta, {}}, S, {options.tol, 500, 0}, {});
+  const StepReport report = solve_codes<T>({p.X, none, model.dictionary, {model.beta}, {}}, S, {options.tol, 500}, {});
   EXPECT_EQ(e.codes, S);
   EXPECT_EQ(e.report.certificate, report.certificate);
   EXPECT_TRUE(e.weights.empty());
@@ -234,7 +234,7 @@ TEST(Encode, TrainingDataGetTheCodesOfTheirOwnProblem) {
     EXPECT_TRUE(std::isinf(model.lambda));
     const auto e = encode(model, p.problem(), {}, {});
     Matrix<double> S(8, 60);
-    solve_codes<double>({result.data.values, result.data.weights, model.dictionary, model.beta, {}}, S, {1e-8, 500, 0},
+    solve_codes<double>({result.data.values, result.data.weights, model.dictionary, {model.beta}, {}}, S, {1e-8, 500},
                         {});
     EXPECT_EQ(e.codes, S) << static_cast<int>(kind);
   }

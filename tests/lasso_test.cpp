@@ -1,15 +1,18 @@
-#include "solve/lasso.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "algebra/random.hpp"
-#include "solve/active_set.hpp"
+#include "solve/lasso_path.hpp"
 
 namespace {
 
 using namespace pacewise;
+
+double solve_lasso(const Matrix<double>& A, const double* c, double beta, double tol, double* s) {
+  const Vector<double> penalty(A.rows(), beta);
+  return LassoPath(A.rows()).solve({A, c, penalty.data(), false, tol}, s);
+}
 
 double value(const Matrix<double>& A, const Vector<double>& c, double beta, const Vector<double>& s) {
   long double sum = 0;
@@ -124,9 +127,8 @@ TEST(Lasso, MatchesEnumerationOfSignPatterns) {
         double top = 0;
         for (const double c : p.c) top = std::max(top, 2 * std::abs(c));
         const double beta = ratio * top;
-        LassoScratch scratch(n);
         Vector<double> s(static_cast<std::size_t>(n), 0.0);
-        solve_lasso(p.A, p.c.data(), beta, 1e-12 * top, 0, s.data(), scratch);
+        solve_lasso(p.A, p.c.data(), beta, 1e-12 * top, s.data());
         const auto best = by_enumeration(p.A, p.c, beta);
         for (std::size_t k = 0; k < s.size(); ++k) ASSERT_NEAR(s[k], best[k], 1e-8) << "n " << n << " seed " << seed;
         ASSERT_LE(worst_condition(p.A, p.c, beta, s), 1e-11 * top);
@@ -134,7 +136,6 @@ TEST(Lasso, MatchesEnumerationOfSignPatterns) {
 }
 
 TEST(Lasso, MeetsItsToleranceOnHardGrams) {
-  LassoScratch scratch(60);
   for (std::uint64_t seed = 0; seed < 10; ++seed)
     for (const Index rank : {6, 20, 90})
       for (const double ratio : {1e-4, 0.05, 0.5, 0.999}) {
@@ -143,7 +144,7 @@ TEST(Lasso, MeetsItsToleranceOnHardGrams) {
         double top = 0;
         for (const double c : p.c) top = std::max(top, 2 * std::abs(c));
         Vector<double> s(static_cast<std::size_t>(n), 0.0);
-        solve_lasso(p.A, p.c.data(), ratio * top, 1e-9 * top, 0, s.data(), scratch);
+        solve_lasso(p.A, p.c.data(), ratio * top, 1e-9 * top, s.data());
         ASSERT_LE(worst_condition(p.A, p.c, ratio * top, s), 2e-9 * top) << "rank " << rank << " ratio " << ratio;
       }
 }
@@ -152,15 +153,14 @@ TEST(Lasso, TheRidgeAndTheStartBendThePathNotTheSolution) {
   const auto p = make(12, 30, 7);
   double top = 0;
   for (const double c : p.c) top = std::max(top, 2 * std::abs(c));
-  LassoScratch scratch(12);
   Vector<double> plain(12, 0.0);
-  solve_lasso(p.A, p.c.data(), 0.1 * top, 1e-12 * top, 0, plain.data(), scratch);
+  solve_lasso(p.A, p.c.data(), 0.1 * top, 1e-12 * top, plain.data());
   Random random(3);
   for (const double ridge : {1e-8, 1e-3, 1.0})
     for (const double size : {0.0, 1.0, 100.0}) {
       Vector<double> s(12);
       for (auto& x : s) x = size * random.normal();
-      solve_lasso(p.A, p.c.data(), 0.1 * top, 1e-12 * top, ridge, s.data(), scratch);
+      solve_lasso(p.A, p.c.data(), 0.1 * top, 1e-12 * top, s.data());
       for (std::size_t k = 0; k < 12; ++k) EXPECT_NEAR(s[k], plain[k], 1e-9) << "ridge " << ridge << " start " << size;
     }
 }
@@ -169,11 +169,10 @@ TEST(Lasso, LimitsOfBeta) {
   const auto p = make(8, 20, 11);
   double top = 0;
   for (const double c : p.c) top = std::max(top, 2 * std::abs(c));
-  LassoScratch scratch(8);
   Vector<double> s(8, 1.0);
-  solve_lasso(p.A, p.c.data(), 1.000001 * top, 1e-12 * top, 0, s.data(), scratch);
+  solve_lasso(p.A, p.c.data(), 1.000001 * top, 1e-12 * top, s.data());
   EXPECT_EQ(s, Vector<double>(8, 0.0)) << "above max |2 c| nothing is used";
-  solve_lasso(p.A, p.c.data(), 0, 1e-10 * top, 0, s.data(), scratch);
+  solve_lasso(p.A, p.c.data(), 0, 1e-10 * top, s.data());
   Vector<double> exact;
   ASSERT_TRUE(eliminate(p.A, p.c, exact));
   for (std::size_t k = 0; k < 8; ++k) EXPECT_NEAR(s[k], exact[k], 1e-8) << "beta = 0 is least squares";
@@ -184,9 +183,8 @@ TEST(Lasso, ADirectionWithoutCurvatureStaysAtZero) {
   for (Index k = 0; k < 5; ++k) p.A(2, k) = p.A(k, 2) = 0;
   p.c[2] = 0;
   for (const double beta : {0.0, 0.3}) {
-    LassoScratch scratch(5);
     Vector<double> s(5, 0.0);
-    solve_lasso(p.A, p.c.data(), beta, 1e-11, 0, s.data(), scratch);
+    solve_lasso(p.A, p.c.data(), beta, 1e-11, s.data());
     EXPECT_EQ(s[2], 0);
     EXPECT_LE(worst_condition(p.A, p.c, beta, s), 1e-9);
   }
@@ -207,71 +205,42 @@ double largest_slope(const Small& p) {
   return top;
 }
 
-TEST(ActiveSet, MatchesEnumerationOfSignPatterns) {
-  ActiveSet active(5);
+TEST(LassoPath, MatchesEnumerationOfSignPatterns) {
   for (std::uint64_t seed = 0; seed < 40; ++seed)
     for (const Index n : {1, 2, 4, 5})
       for (const double ratio : {0.01, 0.2, 0.7, 1.1}) {
         const auto p = make(n, n + 2, seed);
         const double beta = ratio * largest_slope(p);
         Vector<double> s(static_cast<std::size_t>(n), 0.0);
-        ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, s.data()));
+        ASSERT_LE(solve_lasso(p.A, p.c.data(), beta, 1e-12 * largest_slope(p), s.data()), 1e-9 * largest_slope(p));
         const auto best = by_enumeration(p.A, p.c, beta);
         for (std::size_t k = 0; k < s.size(); ++k) ASSERT_NEAR(s[k], best[k], 1e-8) << "n " << n << " seed " << seed;
       }
 }
 
-// Sizes around the eight rows that are added at once; any start, right or wrong, leads to the same point.
-TEST(ActiveSet, IsOptimalFromAnyStart) {
+// Any start, right or wrong, leads to the same point.
+TEST(LassoPath, IsOptimalFromAnyStart) {
   Random random(5);
-  ActiveSet active(90);
   for (const Index n : {3, 7, 8, 9, 16, 17, 40, 90})
     for (std::uint64_t seed = 0; seed < 5; ++seed)
       for (const double ratio : {1e-3, 0.05, 0.5}) {
         const auto p = make(n, n + 30, 300 + seed);
         const double top = largest_slope(p), beta = ratio * top;
         Vector<double> cold(static_cast<std::size_t>(n), 0.0);
-        ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, cold.data()));
+        ASSERT_LE(solve_lasso(p.A, p.c.data(), beta, 1e-12 * largest_slope(p), cold.data()), 1e-9 * largest_slope(p));
         ASSERT_LE(worst_condition(p.A, p.c, beta, cold), 1e-11 * top) << "n " << n << " ratio " << ratio;
         for (const double share : {0.2, 1.0}) {
           Vector<double> s(static_cast<std::size_t>(n), 0.0);
           for (auto& x : s) x = random.uniform() < share ? random.normal() : 0;
-          ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, s.data()));
+          ASSERT_LE(solve_lasso(p.A, p.c.data(), beta, 1e-12 * largest_slope(p), s.data()), 1e-9 * largest_slope(p));
           for (std::size_t k = 0; k < s.size(); ++k) ASSERT_NEAR(s[k], cold[k], 1e-9);
         }
       }
 }
 
-// A column that nobody asked for holds NaN: it must not matter, and none is asked for twice.
-TEST(ActiveSet, LooksOnlyAtColumnsItAskedFor) {
-  for (const Index n : {5, 40, 90}) {
-    ActiveSet active(90);
-    const auto p = make(n, n + 30, 900);
-    const double beta = 0.05 * largest_slope(p);
-    for (const bool warm : {false, true}) {
-      Vector<double> whole(static_cast<std::size_t>(n), 0.0);
-      for (Index k = 0; k < n && warm; k += 3) whole[static_cast<std::size_t>(k)] = 1;
-      Vector<double> lazy = whole;
-      ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, whole.data()));
-      Matrix<double> A(n, n, std::numeric_limits<double>::quiet_NaN());
-      std::vector<int> asked(static_cast<std::size_t>(n), 0);
-      const auto make_columns = [&](const std::int32_t* atoms, Index count) {
-        for (Index t = 0; t < count; ++t) {
-          std::copy_n(p.A.col(atoms[t]), n, A.col(atoms[t]));
-          ++asked[static_cast<std::size_t>(atoms[t])];
-        }
-      };
-      ASSERT_TRUE(active.solve(A, p.c.data(), beta, 0, lazy.data(), make_columns));
-      EXPECT_EQ(lazy, whole);
-      EXPECT_EQ(*std::max_element(asked.begin(), asked.end()), 1);
-    }
-  }
-}
-
 // Copies of a few images, each with holes and a little noise: atoms let in together throw each other out again.
-TEST(ActiveSet, EndsOnCopiesOfFewImages) {
+TEST(LassoPath, EndsOnCopiesOfFewImages) {
   const Index m = 40, n = 64, images = 10;
-  ActiveSet active(n);
   for (std::uint64_t seed = 700; seed < 720; ++seed)
     for (const double ratio : {0.02, 0.005}) {
       Random random(seed);
@@ -295,21 +264,53 @@ TEST(ActiveSet, EndsOnCopiesOfFewImages) {
       const auto p = normal_equations(B, x);
       const double top = largest_slope(p), beta = ratio * top;
       Vector<double> s(static_cast<std::size_t>(n), 0.0);
-      ASSERT_TRUE(active.solve(p.A, p.c.data(), beta, 0, s.data())) << "seed " << seed << " ratio " << ratio;
+      ASSERT_LE(solve_lasso(p.A, p.c.data(), beta, 1e-12 * largest_slope(p), s.data()), 1e-9 * largest_slope(p))
+          << "seed " << seed << " ratio " << ratio;
       ASSERT_LE(worst_condition(p.A, p.c, beta, s), 1e-9 * top) << "seed " << seed << " ratio " << ratio;
     }
 }
 
-TEST(ActiveSet, GivesUpOnDependentAtomsAndLeavesTheStart) {
+TEST(LassoPath, DependentAtomsShareWhatOneWouldHave) {
   auto p = make(6, 20, 17);
   for (Index k = 0; k < 6; ++k) p.A(1, k) = p.A(0, k);
   for (Index k = 0; k < 6; ++k) p.A(k, 1) = p.A(k, 0);
   p.A(1, 1) = p.A(0, 1) = p.A(1, 0) = p.A(0, 0);
   p.c[0] = p.c[1] = 3 * largest_slope(p);  // both join first
-  ActiveSet active(6);
   Vector<double> s(6, 0.0);
-  EXPECT_FALSE(active.solve(p.A, p.c.data(), 0.1, 0, s.data()));
-  EXPECT_EQ(s, Vector<double>(6, 0.0));
+  EXPECT_LE(solve_lasso(p.A, p.c.data(), 0.1, 1e-9 * largest_slope(p), s.data()), 1e-9 * largest_slope(p));
+  EXPECT_LE(worst_condition(p.A, p.c, 0.1, s), 2e-9 * largest_slope(p));
+}
+
+// With l2 in A, penalties of their own and s >= 0: the KKT conditions, written out
+TEST(LassoPath, PositiveCodesAndPenaltiesOfAtoms) {
+  Random random(3);
+  for (const Index n : {2, 7, 30})
+    for (std::uint64_t seed = 0; seed < 10; ++seed)
+      for (const bool positive : {false, true}) {
+        auto p = make(n, n + 5, 40 + seed);
+        for (Index k = 0; k < n; ++k) p.A(k, k) += 0.1;
+        Vector<double> penalty(n), s(n, 0.0);
+        for (double& one : penalty) one = random.uniform() < 0.2 ? 0 : 0.2 * random.uniform() * largest_slope(p);
+        LassoPath path(n);
+        path.solve({p.A, p.c.data(), penalty.data(), positive, 1e-11 * largest_slope(p)}, s.data());
+        for (Index k = 0; k < n; ++k) {
+          double g = -2 * p.c[k];
+          for (Index l = 0; l < n; ++l) g += 2 * p.A(k, l) * s[l];
+          if (positive) {
+            EXPECT_GE(s[k], 0);
+          }
+          if (s[k] > 0) {
+            EXPECT_NEAR(g, -penalty[k], 1e-9 * largest_slope(p));
+          } else if (s[k] < 0) {
+            EXPECT_NEAR(g, penalty[k], 1e-9 * largest_slope(p));
+          } else {
+            EXPECT_GE(g, -penalty[k] - 1e-9 * largest_slope(p));
+            if (!positive) {
+              EXPECT_LE(g, penalty[k] + 1e-9 * largest_slope(p));
+            }
+          }
+        }
+      }
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "algebra/dense.hpp"
 #include "algebra/random.hpp"
 #include "reference.hpp"
-#include "solve/atom_sweep.hpp"
 #include "solve/dictionary.hpp"
 #include "synthetic.hpp"
 #include "tolerances.hpp"
@@ -114,10 +113,10 @@ TEST(Learning, AsLowAsTheAlternationInFewerPasses) {
   const Weights<double> none;
   StepOptions step;
   step.tol = 1e-6;
-  solve_codes<double>({data.X.view(), none, B, beta, {}}, S, step, {});
+  solve_codes<double>({data.X.view(), none, B, {beta}, {}}, S, step, {});
   for (int iteration = 0; iteration < 9; ++iteration) {
     solve_dictionary<double>({data.X.view(), none, S}, B, step, {});
-    solve_codes<double>({data.X.view(), none, B, beta, {}}, S, step, {});
+    solve_codes<double>({data.X.view(), none, B, {beta}, {}}, S, step, {});
   }
   Learned<double> alternated;
   alternated.dictionary = B;
@@ -380,50 +379,14 @@ TEST(AtomSweep, EveryAtomIsTheBestForTheOthers) {
     }
   }
   const Matrix<double> before = B;
-  sweep_atoms(A, C, B, {});
+  Curvature curvature;
+  curvature.A = eigen(A);
+  curvature.f = Eigen::VectorXd::Ones(m);
+  EigenMatrix<double> swept = eigen(B);
+  sweep_atoms(curvature, eigen(C) - swept * curvature.A, false, 1, 0, swept, {}, {});
+  eigen(B) = swept;
   EXPECT_LT(synthetic::distance(B, expected), 1e-12);
   for (Index i = 0; i < m; ++i) EXPECT_EQ(B(i, 7), before(i, 7));
-}
-
-Matrix<float> normal_matrix(Index rows, Index cols, std::uint64_t seed) {
-  Random random(seed);
-  Matrix<float> a(rows, cols);
-  for (Index i = 0; i < a.size(); ++i) a.data()[i] = static_cast<float>(random.normal());
-  return a;
-}
-
-TEST(AtomSweep, ManyAtomsAndRowsGiveTheSameBitsOnAnyNumberOfThreads) {
-  const Index m = 700, r = 100, n = 400;  // groups and blocks of rows with remnants, more than one thread's worth
-  const Matrix<float> X = normal_matrix(m, n, 1), S = normal_matrix(r, n, 2);
-  Matrix<float> A(r, r), C(m, r), start = normal_matrix(m, r, 3);
-  gram<float>(Op::plain, 1, S, 0, A.view());
-  gemm<float>(Op::plain, Op::transposed, 1, X, S, 0, C.view());
-  into_ball(start);
-  // one atom after the other, straight from the formula
-  Matrix<double> expected = cast<double, float>(start);
-  for (Index k = 0; k < r; ++k) {
-    std::vector<double> u(static_cast<std::size_t>(m));
-    double norm2 = 0;
-    for (Index i = 0; i < m; ++i) {
-      double sum = C(i, k);
-      for (Index l = 0; l < r; ++l) sum -= expected(i, l) * static_cast<double>(A(l, k));
-      const double moved = expected(i, k) + sum / static_cast<double>(A(k, k));
-      u[static_cast<std::size_t>(i)] = moved;
-      norm2 += moved * moved;
-    }
-    for (Index i = 0; i < m; ++i) expected(i, k) = u[static_cast<std::size_t>(i)] / std::max(1.0, std::sqrt(norm2));
-  }
-  const auto on = [&](int threads) {
-    Control control;
-    control.threads = threads;
-    Matrix<float> B = start;
-    sweep_atoms(A, C, B, control);
-    return B;
-  };
-  const Matrix<float> one = on(1);
-  EXPECT_LT(synthetic::distance(cast<double, float>(one), expected), tolerance<float>().certificate);
-  EXPECT_EQ(one, on(2));
-  EXPECT_EQ(one, on(3));
 }
 
 }  // namespace

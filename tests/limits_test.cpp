@@ -23,11 +23,11 @@ struct Codes {
   zoo::Instance<T> p;
   double beta = 0, alpha = 0, gamma = 0;
   Matrix<T> solve(int threads = 1, double tol = 1e-11) const {
-    const CodesProblem<T> problem{p.X, p.weights, p.B, beta, {&p.L, alpha, &p.H, &p.Q, gamma}};
+    const CodesProblem<T> problem{p.X, p.weights, p.B, {beta}, {&p.L, alpha, &p.H, &p.Q, gamma}};
     Matrix<T> S(p.B.cols(), p.X.cols());
     Control control;
     control.threads = threads;
-    solve_codes(problem, S, {tol, 500, 0}, control);
+    solve_codes(problem, S, {tol, 500}, control);
     return S;
   }
 };
@@ -197,7 +197,7 @@ Matrix<T> solve_atoms(const zoo::Instance<T>& p, int threads = 1) {
   Matrix<T> B = p.B;
   Control control;
   control.threads = threads;
-  solve_dictionary<T>({p.X, p.weights, p.S}, B, {1e-12, 500, 0}, control);
+  solve_dictionary<T>({p.X, p.weights, p.S}, B, {1e-12, 500}, control);
   return B;
 }
 

@@ -24,7 +24,7 @@ TYPED_TEST(ObjectiveParts, EqualTheSlowPath) {
     for (const zoo::Kind kind : {zoo::Kind::none, zoo::Kind::sample, zoo::Kind::feature, zoo::Kind::element}) {
       const auto p = zoo::make<T>(shape, kind, 21);
       const Coupling<T> coupling{&p.L, alpha, &p.H, &p.Q, gamma};
-      Objective o = code_terms<T>(p.S, beta, coupling, eta, {});
+      Objective o = code_terms<T>(p.S, {beta}, coupling, eta, {});
       // weights as the V-step would give them: v = 1 everywhere, and the user's weights in the losses
       const auto losses = unit_losses<T>(p.X, p.weights, p.B, p.S, Level::sample, {});
       o.fit = summarize(losses, {}, {}, Linear{}, std::numeric_limits<double>::infinity(), {}).fit;
@@ -53,10 +53,10 @@ TYPED_TEST(ObjectiveParts, AbsentTermsCostNothing) {
   using T = TypeParam;
   const auto p = zoo::make<T>(zoo::shapes()[0], zoo::Kind::none, 3);
   const auto zero = [](const Objective& o) { return o.manifold == 0 && o.consistency == 0; };
-  EXPECT_TRUE(zero(code_terms<T>(p.S, 1, {}, 1, {})));
-  EXPECT_TRUE(zero(code_terms<T>(p.S, 1, {&p.L, 0, &p.H, &p.Q, 0}, 1, {})));
-  EXPECT_TRUE(zero(code_terms<T>(p.S, 1, {nullptr, 5, nullptr, nullptr, 5}, 1, {})));
-  EXPECT_EQ(code_terms<T>(p.S, 0, {}, 1, {}).total(), 0);
+  EXPECT_TRUE(zero(code_terms<T>(p.S, {1}, {}, 1, {})));
+  EXPECT_TRUE(zero(code_terms<T>(p.S, {1}, {&p.L, 0, &p.H, &p.Q, 0}, 1, {})));
+  EXPECT_TRUE(zero(code_terms<T>(p.S, {1}, {nullptr, 5, nullptr, nullptr, 5}, 1, {})));
+  EXPECT_EQ(code_terms<T>(p.S, {0}, {}, 1, {}).total(), 0);
 }
 
 TYPED_TEST(ObjectiveParts, SameBitsForAnyNumberOfThreads) {
@@ -65,10 +65,10 @@ TYPED_TEST(ObjectiveParts, SameBitsForAnyNumberOfThreads) {
   const Coupling<T> coupling{&p.L, 2, &p.H, &p.Q, 1};
   Control control;
   control.threads = 1;
-  const Objective one = code_terms<T>(p.S, 0.3, coupling, 2, control);
+  const Objective one = code_terms<T>(p.S, {0.3}, coupling, 2, control);
   for (const int threads : {2, 3, 5}) {
     control.threads = threads;
-    const Objective many = code_terms<T>(p.S, 0.3, coupling, 2, control);
+    const Objective many = code_terms<T>(p.S, {0.3}, coupling, 2, control);
     EXPECT_EQ(many.sparsity, one.sparsity);
     EXPECT_EQ(many.manifold, one.manifold);
     EXPECT_EQ(many.consistency, one.consistency);

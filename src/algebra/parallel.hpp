@@ -52,6 +52,30 @@ class EvenBlocks {
   Index n_, size_;
 };
 
+/// Calls body(first, count, worker) for consecutive ranges of at most `size` of n things.
+template <class Body>
+void parallel_for(Index n, const Control& control, const Body& body, Index size = kBlock) {
+  parallel_blocks(block_count(n, size), control,
+                  [&](Index block, int worker) { body(block * size, block_length(n, block, size), worker); });
+}
+
+/// The sum over all ranges of what body(first, count, worker, sum) adds to `sum`, the same for any number of threads:
+/// ranges are taken in at most `groups` consecutive groups, each summed from a copy of `zero` in its order, and the
+/// sums are added in the order of the groups. Incomplete once control.stop().
+template <class Sum, class Body>
+Sum parallel_sum(Index n, const Control& control, const Sum& zero, const Body& body, Index size = kBlock,
+                 Index groups = 16) {
+  const Index blocks = block_count(n, size);
+  groups = std::clamp<Index>(groups, 1, std::max<Index>(blocks, 1));
+  std::vector<Sum> sums(static_cast<std::size_t>(groups), zero);
+  parallel_blocks(groups, control, [&](Index g, int worker) {
+    for (Index block = g * blocks / groups; block < (g + 1) * blocks / groups && !control.stop(); ++block)
+      body(block * size, block_length(n, block, size), worker, sums[static_cast<std::size_t>(g)]);
+  });
+  for (std::size_t g = 1; g < sums.size(); ++g) sums[0] += sums[g];
+  return std::move(sums[0]);
+}
+
 /// While one lives, BLAS runs single-threaded (our threads are over blocks); the last one to go restores the setting.
 class SerialBlas {
  public:

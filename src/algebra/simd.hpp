@@ -4,7 +4,7 @@
 /// that one binary runs everywhere and is fast where it can be. Sanitizers must be set up before any code runs, which
 /// the choosing does not respect: no clones there.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(PACEWISE_SANITIZED)
-#define PACEWISE_WIDE_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
+#define PACEWISE_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define PACEWISE_WIDE_VECTORS
 #endif

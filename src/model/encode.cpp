@@ -97,7 +97,7 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
     e.weights = model.feature_weights;
     combine(data.weights, e.weights, Level::feature, m, n, effective);
   }
-  const CodesProblem<T> codes{data.values, effective, model.dictionary, model.beta, {}};
+  const CodesProblem<T> codes{data.values, effective, model.dictionary, {model.beta}, {}};
   StepOptions step;
   step.tol = options.tol;
   e.codes = Matrix<T>(model.dictionary.cols(), n);
@@ -130,11 +130,14 @@ Model<T> model_of(const Result<T>& result) {
     control.threads = result.threads;
     const Index m = result.data.values.rows();
     const LossesInPieces<T> losses = [&](const auto& use) {
-      for_each_residual<T>(result.data.values, result.state.dictionary, result.state.codes, control,
-                           [&](Index first, MatrixView<T> R, int worker) {
-                             square_and_weigh(result.data.weights, first, R);
-                             use(first / kBlock, R.data, m * R.cols, worker);
-                           });
+      for_each_residual<T, T>(result.data.values, result.state.dictionary, result.state.codes, control,
+                              [&](Index first, MatrixView<T> R, MatrixView<const T>, int worker) {
+                                for (Index j = 0; j < R.cols; ++j) {
+                                  for (Index i = 0; i < m; ++i) R(i, j) *= R(i, j);
+                                  weigh(result.data.weights, first + j, R.col(j), m);
+                                }
+                                use(first / kBlock, R.data, m * R.cols, worker);
+                              });
     };
     model.entry_lambda = loss_quantile<T>(block_count(result.data.values.cols()), losses, 0.95, control);
   }

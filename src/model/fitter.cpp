@@ -92,7 +92,7 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
   } else {
     start();
   }
-  terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
+  terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
   refresh_losses();
   remember();
   interrupted();
@@ -198,14 +198,13 @@ Coupling<T> Fitter<T>::coupling() const {
 
 template <class T>
 CodesProblem<T> Fitter<T>::codes_problem() const {
-  return {data_.values, effective_, state_.dictionary, state_.beta, coupling()};
+  return {data_.values, effective_, state_.dictionary, {state_.beta}, coupling()};
 }
 
 template <class T>
 StepOptions Fitter<T>::step_options() const {
   StepOptions o;
   o.tol = std::max({options_.step_tol, state_.step_tol, std::is_same_v<T, double> ? 1e-12 : 1e-5});
-  o.memory_bytes = options_.memory_bytes;
   return o;
 }
 
@@ -269,7 +268,7 @@ void Fitter<T>::begin_iteration() {
   record_.phase = state_.schedule.phase;
   record_.lambda = state_.schedule.lambda;
   if (was != state_.schedule.phase)
-    terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
+    terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
   sum_up();
   record_.objective_before = objective_ = objective_now().total();
 }
@@ -340,12 +339,7 @@ void Fitter<T>::update_dictionary() {
       solve_dictionary<T>({data_.values, effective_, state_.codes}, state_.dictionary, step_options(), control_);
   record_.certificate.dictionary = report.certificate;
   if (interrupted()) return;
-  if (report.fit) {
-    pace_.fit = *report.fit;  // all that has changed; losses are wanted again after the codes step
-  } else {
-    refresh_losses();
-    sum_up();
-  }
+  pace_.fit = report.fit;  // all that has changed; losses are wanted again after the codes step
   check_descent("dictionary");
 }
 
@@ -403,7 +397,7 @@ void Fitter<T>::update_consistency() {
       solve_consistency<T>(graph_.incidence, state_.codes, options_.eta, state_.consistency, control_);
   record_.certificate.consistency = report.certificate;
   if (interrupted()) return;
-  terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
+  terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
   if (first)  // the term has just come in
     record_.objective_before = objective_ = objective_now().total();
   check_descent("consistency");
@@ -415,7 +409,7 @@ void Fitter<T>::update_codes() {
   const StepReport report = solve_codes(codes_problem(), state_.codes, step_options(), control_);
   record_.certificate.codes = report.certificate;
   if (interrupted()) return;
-  terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
+  terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
   refresh_losses();
   sum_up();
   check_descent("codes");
@@ -467,7 +461,7 @@ Result<T> Fitter<T>::result() {
   control_.deadline.reset();
   Result<T> out;
   before_ = State<T>();
-  terms_ = code_terms<T>(state_.codes, state_.beta, coupling(), options_.eta, control_);
+  terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
   refresh_losses();
   sum_up();
   out.objective = objective_now();

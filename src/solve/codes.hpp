@@ -1,7 +1,7 @@
 #pragma once
-#include "algebra/parallel.hpp"
 #include "algebra/sparse.hpp"
 #include "data/problem.hpp"
+#include "solve/tuning.hpp"
 
 namespace pacewise {
 
@@ -18,44 +18,59 @@ struct Coupling {
   bool consistent() const { return incidence != nullptr && consistency != nullptr && gamma > 0; }
 };
 
+/// What a code costs by itself:  beta sum_k p_k |s_k| + l2 sum_k s_k^2,  s >= 0 where `positive`.
+struct Penalty {
+  double beta = 0;
+  double l2 = 0;
+  bool positive = false;
+  Vector<double> atom = {};  // p, one number >= 0 for each atom; empty: all 1
+
+  double of(Index k) const { return atom.empty() ? beta : beta * atom[k]; }
+  void validate(Index atoms) const;
+};
+
 template <class T>
 struct CodesProblem {
   MatrixView<const T> X;      // m x n
   const Weights<T>& weights;  // w v, what counts in the fit
   MatrixView<const T> B;      // m x r
-  double beta = 0;
+  Penalty penalty;
   Coupling<T> coupling;
 };
 
 struct StepOptions {
-  double tol = 1e-8;  // on the certificate; below what the precision allows it is reached as closely as possible
-  int max_rounds = 500;
-  /// Newton systems may take this much memory before they are made anew or applied unformed each time; 0: twice the
-  /// data's size, or 256 MB if that is more
-  std::size_t memory_bytes = 0;
+  double tol =
+      1e-8;  // on the relative KKT residual; below what the precision allows it is reached as closely as possible
+  int max_rounds = 500;  // gradients from the data at most
+  Tuning tuning = {};
 };
 
 /// What every step reports, at the point it returns.
 struct StepReport {
-  double certificate = 0;  // optimality residual of design section 3: 0 at the optimum, scale-free
+  double certificate = 0;  // relative KKT residual: 0 at the optimum, scale-free (docs/method.md)
   int rounds = 0;
   bool converged = false;  // certificate <= tol
 };
 
 /// S-step, the paper's eq. 15 corrected:
-///   min_S  sum w v (X - B S)^2 + beta |S|_1 + alpha tr(S L S') + gamma |H - Q S|_F^2
-/// S (r x n) holds the start on entry and the codes on return; the objective never rises.
+///   min_S  sum w v (X - B S)^2 + beta sum p_k |s_kj| + l2 |S|_F^2 + alpha tr(S L S') + gamma |H - Q S|_F^2
+/// S (r x n) holds the start on entry and the codes on return; the objective never rises. Without a Laplacian each
+/// sample is solved by itself (solve/separable.cpp), else all together (solve/coupled.cpp).
 template <class T>
 StepReport solve_codes(const CodesProblem<T>& problem, Matrix<T>& S, const StepOptions& options,
                        const Control& control);
 
-/// max_kj dist(-g_kj, beta d|s_kj|) / max_kj |2 B'(w v X)|_kj at S, without solving anything.
+/// max_kj dist(-g_kj, beta p_k d|s_kj|) / max_kj |2 B'(w v X)|_kj at S, without solving anything.
 template <class T>
 double codes_certificate(const CodesProblem<T>& problem, const Matrix<T>& S, const Control& control);
 
-/// The smallest beta at which all codes are zero (with S = 0 and no Laplacian pull):
-/// max_kj |2 B'(w v X) + 2 gamma Q'H|_kj.
+/// The smallest beta at which all codes are zero (with S = 0): max_kj |2 B'(w v X) + 2 gamma Q'H|_kj.
 template <class T>
 double largest_beta(const CodesProblem<T>& problem, const Control& control);
+
+/// Codes with at most `nonzeros` atoms a sample, or as many as bring |x - B s|^2 to `target`, by orthogonal matching
+/// pursuit. Weights count in the fit; the penalty and the coupling are not looked at.
+template <class T>
+Matrix<T> pursue_codes(const CodesProblem<T>& problem, Index nonzeros, double target, const Control& control);
 
 }  // namespace pacewise

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algebra/gram_sum.hpp"
+#include "algebra/dense.hpp"
 #include "algebra/sums.hpp"
+#include "solve/code_terms.hpp"
 
 namespace pacewise {
 namespace {
@@ -21,9 +22,7 @@ void require(const Sparse& H, MatrixView<const T> S, double eta) {
 /// S S' + eta, r x r
 template <class T>
 Matrix<double> ridge_gram(MatrixView<const T> S, double eta, const Control& control) {
-  Matrix<double> G = gram_sum(S.rows, S.cols, control, [&](Index first, MatrixView<double> part) {
-    for (Index j = 0; j < part.cols; ++j) std::copy_n(S.col(first + j), S.rows, part.col(j));
-  });
+  Matrix<double> G = sum_of_outer_products(S, control);
   for (Index k = 0; k < S.rows; ++k) G(k, k) += eta;
   return G;
 }

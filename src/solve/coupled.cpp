@@ -1,480 +1,578 @@
+#include "solve/coupled.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <tuple>
-#include <utility>
+#include <numeric>
 
-#include "solve/coupled_passes.hpp"
-#include "solve/coupled_system.hpp"
-#include "solve/lasso.hpp"
+#include "algebra/simd.hpp"
+#include "solve/lasso_path.hpp"
+#include "solve/residual.hpp"
 
 namespace pacewise {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
-/// Memory that serves one purpose after another
-class Room {
- public:
-  /// So many zeros; what was there before is gone.
-  template <class Number>
-  Number* zeros(std::size_t count) {
-    if (bytes_.size() < count * sizeof(Number)) {
-      bytes_ = {};
-      bytes_.resize(count * sizeof(Number));
-    }
-    auto* const first = reinterpret_cast<Number*>(bytes_.data());
-    std::uninitialized_value_construct_n(first, count);
-    return first;
-  }
-
- private:
-  Vector<std::byte> bytes_;
-};
-
-/// alpha > 0 couples the samples. A round:
-///   1. gradient g of all smooth terms at S, certificate;
-///   2. accelerated proximal gradient steps until the support settles (beta > 0):
-///        s <- soft(y - g(y) / (2 c_j), beta / (2 c_j)),   c_j = CoupledSystem::bound(j)
-///      kept only if the objective fell;
-///   3. on the support with its signs, Newton:  (A + alpha L)_PP d = -g_P/2 - beta sign/2  by conjugate gradients
-///      preconditioned sample by sample, and a line search along the path clipped where signs would change.
-/// Near the solution the support is right and step 3 is exact. Directions are found in the arithmetic U, gradients and
-/// what a step is worth are computed in double.
-template <class T, class U>
-class Coupled {
- public:
-  Coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control, int patience)
-      : model_(model),
-        S_(S),
-        options_(options),
-        control_(control),
-        n_(model.samples()),
-        r_(model.atoms()),
-        blocks_(n_),
-        patience_(patience),
-        beta_(model.problem().beta),
-        system_(model, options, control),
-        gradient_(r_, n_),
-        partial_(at(blocks_.count())) {
-    for (int t = 0; t < thread_count(control); ++t) {
-      scratch_.emplace_back(model, blocks_.size());
-      wide_.emplace_back(r_, blocks_.size());
-      image_of_block_.emplace_back(at(r_ * blocks_.size()));
-    }
-  }
-
-  StepReport solve() {
-    const double goal = std::max(options_.tol, precision_floor<T>() / 4) * model_.scale();
-    StepReport report;
-    double best = std::numeric_limits<double>::infinity();
-    bool exact = false;  // best is from the data and that of the codes returned
-    int stale = 0;
-    damping_ = least_damping();
-    refresh_gradient(std::is_same_v<U, float> && !model_.shared());
-    if (beta_ > 0 && system_.lead()) {  // supports first, before anything is made for them
-      accelerate(goal);
-      system_.follow();
-    }
-    for (;; ++report.rounds) {
-      double violation = this->violation();
-      if (updated_ && (violation <= goal || beta_ == 0 || report.rounds == options_.max_rounds || stale >= patience_)) {
-        refresh_gradient();
-        violation = this->violation();
-      }
-      if (control_.stop()) break;
-      stale = violation < (beta_ > 0 ? 0.9 : 0.999) * best ? 0 : stale + 1;
-      if (violation < best) {
-        best = violation;
-        if (kKeepsBest) {
-          best_ = S_;
-          exact = !updated_;
-        }
-      } else if (beta_ == 0) {  // Newton is exact here but for rounding: shorter steps from here on
-        damping_ = std::max(16 * damping_, epsilon() * system_.largest_bound());
-        S_ = best_;
-        refresh_gradient();
-      }
-      if (violation <= goal || report.rounds == options_.max_rounds || stale > patience_) {
-        if (!kKeepsBest) {
-          best = violation;
-          exact = !updated_;
-        }
-        break;
-      }
-      system_.grow(S_, gradient_);
-      if (beta_ > 0) accelerate(goal);
-      system_.choose(S_, true);
-      newton_step(0.1 * goal);
-    }
-    if (!best_.empty()) S_ = best_;
-    if (!exact) {
-      refresh_gradient();
-      best = control_.stop() ? std::numeric_limits<double>::infinity() : violation();
-    }
-    report.certificate = best / model_.scale();
-    report.converged = report.certificate <= options_.tol;
-    return report;
-  }
-
- private:
-  /// Every step lowers the objective, but the certificate may rise: codes it was least at are kept. In float that would
-  /// be for nothing: either the last codes have reached the goal, or double goes on from them.
-  static constexpr bool kKeepsBest = std::is_same_v<U, double>;
-  static double epsilon() { return static_cast<double>(std::numeric_limits<T>::epsilon()); }
-
-  /// Calls body(block, worker) for all blocks and adds up what it returns, in block order.
-  template <class Body>
-  double over_blocks(Body&& body) {
-    parallel_blocks(blocks_.count(), control_,
-                    [&](Index block, int worker) { partial_[at(block)] = body(block, worker); });
-    double total = 0;
-    for (const double p : partial_) total += p;
-    return total;
-  }
-  template <class Body>
-  double over_samples(Body&& body) {
-    return over_blocks([&](Index block, int) {
-      double sum = 0;
-      for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) sum += body(j);
-      return sum;
-    });
-  }
-  /// the unknowns of a block are contiguous
-  std::pair<std::size_t, std::size_t> range(Index block) const {
-    return {at(system_.begin(blocks_.first(block))), at(system_.begin(blocks_.end(block)))};
-  }
-
-  void refresh_gradient(bool rough = false) {
-    parallel_blocks(blocks_.count(), control_, [&](Index block, int worker) {
-      const Index first = blocks_.first(block), b = blocks_.length(block);
-      model_.gradient(S_, first, gradient_.view().columns(first, b), scratch_[static_cast<std::size_t>(worker)], rough);
-    });
-    updated_ = rough;
-  }
-
-  double violation() {
-    parallel_blocks(blocks_.count(), control_, [&](Index block, int) {
-      double worst = 0;
-      for (Index j = blocks_.first(block); j < blocks_.end(block); ++j)
-        for (Index k = 0; k < r_; ++k)
-          worst = std::max(worst, kkt_distance(gradient_(k, j), static_cast<double>(S_(k, j)), beta_));
-      partial_[at(block)] = worst;
-    });
-    return *std::max_element(partial_.begin(), partial_.end());
-  }
-
-  /// the unknowns of sample j
-  template <class Number>
-  void gather(const Matrix<Number>& from, Index j, U* x) const {
-    for (Index a = 0; a < system_.count(j); ++a) x[a] = static_cast<U>(from(system_.atom(j, a), j));
-  }
-  /// Two packed vectors, zero. They are dead where a change is weighed: `move` takes their place.
-  std::pair<U*, U*> two_vectors(std::size_t size) {
-    constexpr std::size_t line = 64 / sizeof(U);
-    const std::size_t distance = (size + line - 1) / line * line;
-    U* const first = room_.template zeros<U>(2 * distance);
-    return {first, first + distance};
-  }
-
-  // Step 2. Momentum restarts when it points uphill; g(y) = g + 2 (A + alpha L)(y - s0) needs no data.
-  void accelerate(double goal) {
-    system_.choose(S_, false);
-    const auto size = at(system_.unknowns());
-    pull_.resize(size);
-    now_.resize(size);
-    over_samples([&](Index j) {
-      gather(gradient_, j, pull_.data() + system_.begin(j));
-      gather(S_, j, now_.data() + system_.begin(j));
-      return 0.0;
-    });
-    if (system_.packed()) from_ = now_;  // else it is S itself
-    U *ahead = nullptr, *next_ahead = nullptr;
-    std::tie(ahead, next_ahead) = two_vectors(size);
-    // Without entry weights such a step costs half an iteration of conjugate gradients: where those were many, more of
-    // these first.
-    constexpr int settled_steps = 12, usual = 30;
-    const int many = model_.shared() && iterations_ > 40 ? std::min(4 * iterations_, 400) : usual;
-    const int max_steps = system_.leading() ? 2 * usual : many;
-    using Form = typename CoupledSystem<T, U>::Form;
-    const Form form = system_.near_leads() && !refused_ ? Form::near : Form::exact;
-    double momentum = 1;
-    int settled = 0;
-    for (int step = 0; step < max_steps && settled < settled_steps && !control_.stop(); ++step) {
-      if (system_.packed())
-        over_blocks([&](Index block, int) {
-          system_.spread(block, ahead);
-          return 0.0;
-        });
-      const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2, push = (momentum - 1) / next;
-      double uphill = 0;
-      changes_.assign(partial_.size(), 0.0);
-      moves_.assign(partial_.size(), 0.0);
-      uphill = over_blocks([&](Index block, int worker) {
-        system_.apply(block, worker, form, ahead, image_of_block_[static_cast<std::size_t>(worker)].data());
-        return proximal_block(block, worker, push, ahead, next_ahead);
-      });
-      std::swap(ahead, next_ahead);
-      double changed = 0;
-      for (const double c : changes_) changed += c;
-      const double move = *std::max_element(moves_.begin(), moves_.end());
-      momentum = uphill > 0 ? 1 : next;
-      settled = changed == 0 ? settled + 1 : 0;
-      if (move <= 0.5 * goal) break;
-    }
-    // s0 + (s - s0), which keeps the digits of s0 that U has not
-    refused_ = !go_if_lower([&](std::size_t i, double s0) {
-      return now_[i] == U(0) ? 0.0 : s0 + (static_cast<double>(now_[i]) - static_cast<double>(static_cast<U>(s0)));
-    });
-    if (refused_) system_.widen_bounds();
-  }
-
-  /// One proximal step and the extrapolation for the samples of a block; returns <y - s_new, s_new - s_old>.
-  double proximal_block(Index block, int worker, double push, const U* ahead, U* next) {
-    ProximalSums sums;
-    const Index first = system_.begin(blocks_.first(block));
-    const U* image = image_of_block_[static_cast<std::size_t>(worker)].data();
-    for (Index j = blocks_.first(block); j < blocks_.end(block); ++j) {
-      const double c = system_.bound(j);
-      if (!(c > 0)) continue;
-      const Index begin = system_.begin(j);
-      const ProximalScale<U> by{static_cast<U>(2 * c), static_cast<U>(1 / (2 * c)), static_cast<U>(beta_ / (2 * c)),
-                                static_cast<U>(push)};
-      const auto step_from = [&](const auto* s0) {
-        proximal_step(system_.count(j), by, s0, pull_.data() + begin, image + (begin - first), ahead + begin,
-                      now_.data() + begin, next + begin, sums);
-      };
-      if (system_.packed())
-        step_from(from_.data() + begin);
-      else
-        step_from(std::as_const(S_).col(j));
-    }
-    changes_[at(block)] = sums.changed;
-    moves_[at(block)] = sums.move;
-    return sums.uphill;
-  }
-
-  /// Goes from s to to(i, s), packed, and returns true if that lowers f; else S stays.
-  ///   f(S + D) - f(S) = <g, D> + D'(A + alpha L)D + beta (|S + D| - |S|): no cancellation of large numbers
-  /// The gradient goes along by 2 (A + alpha L) D: it wants no pass over the data of its own.
-  template <class To>
-  bool go_if_lower(const To& to) {
-    const MatrixView<double> move(room_.template zeros<double>(at(r_ * n_)), r_, n_);
-    over_samples([&](Index j) {
-      for (Index a = 0; a < system_.count(j); ++a) {
-        const Index k = system_.atom(j, a);
-        const auto s = static_cast<double>(S_(k, j));
-        move(k, j) = static_cast<double>(static_cast<T>(to(at(system_.begin(j) + a), s))) - s;
-      }
-      return 0.0;
-    });
-    const double change = over_blocks([&](Index block, int worker) {
-      const Index first = blocks_.first(block), b = blocks_.length(block);
-      const auto image = wide_[static_cast<std::size_t>(worker)].view().columns(0, b);
-      constexpr bool rough = std::is_same_v<U, float>;  // the last gradient comes from the data again
-      model_.curvature(move, first, image, scratch_[static_cast<std::size_t>(worker)], rough);
-      double sum = 0;
-      for (Index j = first; j < first + b; ++j)
-        for (Index a = 0; a < system_.count(j); ++a) {
-          const Index k = system_.atom(j, a);
-          const double s = static_cast<double>(S_(k, j)), d = move(k, j);
-          sum += (gradient_(k, j) + image(k, j - first)) * d + beta_ * (std::abs(s + d) - std::abs(s));
-        }
-      for (Index j = 0; j < b; ++j)
-        for (Index k = 0; k < r_; ++k) gradient_(k, first + j) += 2 * image(k, j);
-      return sum;
-    });
-    if (control_.stop()) return false;
-    updated_ = true;
-    if (!(change < 0)) {
-      refresh_gradient();
-      return false;
-    }
-    over_samples([&](Index j) {
-      for (Index a = 0; a < system_.count(j); ++a) {
-        const Index k = system_.atom(j, a);
-        S_(k, j) = static_cast<T>(static_cast<double>(S_(k, j)) + move(k, j));
-      }
-      return 0.0;
-    });
-    return true;
-  }
-
-  // Step 3
-  void newton_step(double goal) {
-    const auto size = at(system_.unknowns());
-    if (size == 0 || control_.stop()) return;
-    for (auto* v : {&residual_, &step_}) v->assign(size, U(0));
-    system_.factorise(damping_);
-    over_samples([&](Index j) {
-      for (Index a = 0; a < system_.count(j); ++a) {
-        const Index k = system_.atom(j, a);
-        const double sign = S_(k, j) > T(0) ? 1 : S_(k, j) < T(0) ? -1 : 0;
-        residual_[at(system_.begin(j) + a)] =
-            beta_ > 0 && sign == 0 ? U(0) : static_cast<U>(-(gradient_(k, j) + beta_ * sign) / 2);
-      }
-      return 0.0;
-    });
-    conjugate_gradients(goal / 2);
-    if (control_.stop() || iterations_ == 0) return;
-    // Where A + alpha L is singular on the support, d runs off along a direction without curvature and the clipped path
-    // is useless: damp until steps are taken nearly whole, then undamp.
-    const double taken = line_search();
-    if (taken < 0.25)
-      damping_ = std::max(10 * damping_, 1e-6 * system_.largest_bound());
-    else if (taken == 1)
-      damping_ = damping_ > 1e-8 * system_.largest_bound() ? 0.1 * damping_ : least_damping();
-  }
-
-  /// With beta = 0 nothing bounds codes along near-duplicate atoms but the precision: they grow from small to large,
-  /// and their rounding must not outgrow what is gained.
-  double least_damping() const { return beta_ == 0 ? epsilon() * system_.largest_bound() : 0; }
-
-  /// step_ = (A + alpha L + damping)_PP^-1 residual_, to a tenth or to the goal
-  void conjugate_gradients(double goal) {
-    // image is dead once the residual is updated: the preconditioned residual takes its place
-    U *direction = nullptr, *image = nullptr;
-    std::tie(direction, image) = two_vectors(at(system_.unknowns()));
-    const auto refresh = [&](U keep) {  // direction <- preconditioned + keep * direction, spread
-      over_blocks([&](Index block, int) {
-        const auto [begin, end] = range(block);
-        turn(static_cast<Index>(end - begin), keep, image + begin, direction + begin);
-        system_.spread(block, direction);
-        return 0.0;
-      });
-    };
-    moves_.assign(partial_.size(), 0.0);
-    const auto preconditioned_norm = [&](double t) {  // one pass: step, residual, preconditioner, their product
-      return over_blocks([&](Index block, int worker) {
-        const auto [begin, end] = range(block);
-        const auto count = static_cast<Index>(end - begin);
-        moves_[at(block)] = advance(count, static_cast<U>(t), direction + begin, image + begin, step_.data() + begin,
-                                    residual_.data() + begin);
-        system_.precondition(block, worker, image + begin);
-        return damped_product(count, U(0), residual_.data() + begin, image + begin);
-      });
-    };
-    const auto left = [&] { return *std::max_element(moves_.begin(), moves_.end()); };  // max |residual|
-    double rho = preconditioned_norm(0);
-    const double stop_at = std::max(goal, 0.1 * left());
-    refresh(U(0));
-    constexpr int max_iterations = 2000;
-    for (iterations_ = 0; iterations_ < max_iterations && rho > 0 && left() > stop_at && !control_.stop();
-         ++iterations_) {
-      const double curvature = over_blocks([&](Index block, int worker) {
-        const auto [begin, end] = range(block);
-        system_.apply(block, worker, CoupledSystem<T, U>::Form::exact, direction, image + begin);
-        return damped_product(static_cast<Index>(end - begin), static_cast<U>(damping_), direction + begin,
-                              image + begin);
-      });
-      if (!(curvature > 0)) break;
-      const double next = preconditioned_norm(rho / curvature);
-      refresh(static_cast<U>(next / rho));
-      rho = next;
-    }
-  }
-
-  /// s + t d, with a coordinate that would change its sign stopped at zero
-  double clipped(double s, double d, double t) const {
-    const double to = s + t * d;
-    return beta_ > 0 && to * s < 0 ? 0 : to;
-  }
-
-  /// Halves t until f falls along D = clip(S + t d) - S. Returns the t taken, 0 if none lowers f.
-  double line_search() {
-    double t = 1;
-    for (int halving = 0; halving < 30 && !control_.stop(); ++halving, t /= 2)
-      if (go_if_lower([&](std::size_t i, double s) { return clipped(s, static_cast<double>(step_[i]), t); })) return t;
-    return 0;
-  }
-
-  const CodesModel<T>& model_;
-  Matrix<T>& S_;
-  const StepOptions& options_;
-  const Control& control_;
-  const Index n_, r_;
-  const EvenBlocks blocks_;
-  const int patience_;  // rounds without progress
-  const double beta_;
-  CoupledSystem<T, U> system_;
-  double damping_ = 0;       // of the Newton systems
-  int iterations_ = 0;       // of the last conjugate gradients
-  bool updated_ = false;     // the gradient is rough, or has gone along with S since it was computed from the data
-  bool refused_ = false;     // the last proximal steps did not lower the objective
-  Matrix<T> best_;           // the codes of the smallest certificate so far
-  Matrix<double> gradient_;  // r x n
-  std::vector<Matrix<double>> wide_;
-  std::vector<double> partial_, moves_, changes_;
-  std::vector<typename CodesModel<T>::Scratch> scratch_;
-  std::vector<Vector<U>> image_of_block_;  // of each worker: (A + alpha L)(y - s0) for a block of samples
-  // packed unknowns
-  Vector<U> from_, pull_, now_;
-  Vector<U>&residual_ = pull_, &step_ = now_;  // the conjugate gradients' names for them
-  Room room_;                                  // y - s0 and the next, or direction and image, then a change of S
-};
-
-/// Directions in float, and in double where those do not lead to the goal
-template <class T>
-StepReport solve_connected(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options,
-                           const Control& control) {
-  if (model.problem().beta > 0) {
-    const StepReport rough = Coupled<T, float>(model, S, options, control, 10).solve();
-    if (rough.converged || control.stop()) return rough;
-  }
-  return Coupled<T, double>(model, S, options, control, 40).solve();
+/// y += f x
+PACEWISE_WIDE_VECTORS void add_scaled(float* y, const float* x, float f, Index r) {
+  for (Index k = 0; k < r; ++k) y[k] += f * x[k];
 }
 
-template <class T>
-StepReport solve_group(const CodesModel<T>& model, const Groups& groups, std::size_t group, Matrix<T>& S,
-                       StepOptions options, const Control& control) {
-  const std::vector<Index>& samples = groups.members[group];
-  const CodesModel<T> part = model.part(groups, group);
-  // a group may store as much as its share of the samples
-  const double share = static_cast<double>(part.samples()) / static_cast<double>(model.samples());
-  options.memory_bytes = static_cast<std::size_t>(share * memory_for_systems(model, options)) + 1;
-  Matrix<T> codes(S.rows(), part.samples());
-  for (Index j = 0; j < part.samples(); ++j) std::copy_n(S.col(samples[at(j)]), S.rows(), codes.col(j));
-  const StepReport report = solve_connected(part, codes, options, control);
-  for (Index j = 0; j < part.samples(); ++j) std::copy_n(codes.col(j), S.rows(), S.col(samples[at(j)]));
-  return report;
+/// One sample's proximal step, d <- prox(s + y - t g) - s, written so that nothing is added to s and rounded: with
+/// sigma = sign(s) the penalty's slope sigma p / 2 is part of g already, z = y - t g, and
+///   d = z - up where s + z > up,  z - down where s + z < down,  else -s,
+/// (up, down) = (0, -t p), (t p, 0) or (t p / 2, -t p / 2) for s > 0, s < 0, s = 0.
+/// Returns max |y - d| and leaves <y - d, d - last> in `turn`.
+PACEWISE_WIDE_VECTORS float proximal_step(const float* s, const float* y, const float* g, const float* p, float step,
+                                          float low, const float* last, float* d, float* turn, Index r) {
+  float most = 0, along = 0;
+#pragma omp simd reduction(max : most) reduction(+ : along)
+  for (Index k = 0; k < r; ++k) {
+    const float shrink = step * p[k], z = y[k] - step * g[k], x = s[k] + z;
+    const float up = s[k] > 0 ? 0 : s[k] < 0 ? shrink : shrink / 2, down = up - shrink;
+    const float below = low > 0 && x < down ? z - down : -s[k];  // s >= 0: no way down
+    const float now = x > up ? z - up : below;
+    const float back = y[k] - now, size = back < 0 ? -back : back;
+    most = size > most ? size : most;
+    along += back * (now - last[k]);
+    d[k] = now;
+  }
+  *turn = along;
+  return most;
+}
+
+PACEWISE_WIDE_VECTORS void extrapolate(float* y, const float* d, const float* last, float f, Index r) {
+  for (Index k = 0; k < r; ++k) y[k] = d[k] + f * (d[k] - last[k]);
+}
+
+/// The largest eigenvalue of a symmetric positive semidefinite matrix, by power iteration, overestimated a little
+template <class Multiply>
+double largest_eigenvalue(Index size, const Multiply& multiply, const Tuning& tuning) {
+  if (size == 0) return 0;
+  Eigen::VectorXd x(size), y(size);
+  for (Index i = 0; i < size; ++i) x[i] = 1 + 0.5 * std::sin(static_cast<double>(i * i + i));
+  double value = 0;
+  for (int step = 0; step < static_cast<int>(tuning.power_steps); ++step) {
+    const double norm = x.norm();
+    if (!(norm > 0)) return value;
+    x /= norm;
+    multiply(x, y);
+    value = std::max(value, y.norm());
+    x.swap(y);
+  }
+  return tuning.step_safety * value;
 }
 
 }  // namespace
 
-/// Samples that no path of the graph connects are problems of their own: their numbers stay in the cache, and each
-/// takes the steps it needs.
-template <class T>
-StepReport solve_coupled(const CodesModel<T>& model, Matrix<T>& S, const StepOptions& options, const Control& control) {
-  const auto groups = separate_groups(*model.problem().coupling.laplacian, kBlock);
-  if (groups.members.size() < 2) return solve_connected(model, S, options, control);
-  std::vector<StepReport> reports(groups.members.size(), {std::numeric_limits<double>::infinity(), 0, false});
-  // a large group has all threads to itself, the others have one each, those of most samples first
-  std::vector<std::size_t> small;
-  for (std::size_t g = 0; g < groups.members.size(); ++g) {
-    if (4 * static_cast<Index>(groups.members[g].size()) <= model.samples())
-      small.push_back(g);
-    else if (!control.stop())
-      reports[g] = solve_group(model, groups, g, S, options, control);
+CoupledGraph::CoupledGraph(const Sparse& L, const Control& control, const Tuning& tuning) {
+  const Index n = L.cols;
+  component_.assign(n, -1);
+  first_.push_back(0);
+  // breadth first from the vertex of least degree, neighbours by degree: Cuthill-McKee, component by component
+  Vector<Index> degree(n), seeds(n), level;
+  for (Index j = 0; j < n; ++j)
+    degree[j] = L.start[static_cast<std::size_t>(j + 1)] - L.start[static_cast<std::size_t>(j)];
+  std::iota(seeds.begin(), seeds.end(), Index{0});
+  std::stable_sort(seeds.begin(), seeds.end(), [&](Index a, Index b) { return degree[a] < degree[b]; });
+  Vector<std::int32_t> group(n, -1);
+  order_.reserve(static_cast<std::size_t>(n));
+  for (const Index seed : seeds) {
+    if (group[seed] >= 0) continue;
+    const auto g = static_cast<std::int32_t>(std::ssize(first_) - 1);
+    const Index begin = std::ssize(order_);
+    order_.push_back(seed);
+    group[seed] = g;
+    for (Index at = begin; at < std::ssize(order_); ++at) {
+      const Index j = order_[at];
+      level.clear();
+      for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e) {
+        const Index i = L.index[static_cast<std::size_t>(e)];
+        if (group[i] >= 0 || L.value[static_cast<std::size_t>(e)] == 0) continue;
+        group[i] = g;
+        level.push_back(i);
+      }
+      std::stable_sort(level.begin(), level.end(), [&](Index a, Index b) { return degree[a] < degree[b]; });
+      order_.insert(order_.end(), level.begin(), level.end());
+    }
+    std::reverse(order_.begin() + begin, order_.end());
+    first_.push_back(std::ssize(order_));
   }
-  std::stable_sort(small.begin(), small.end(),
-                   [&](std::size_t a, std::size_t b) { return groups.members[a].size() > groups.members[b].size(); });
-  Control alone = control;
-  alone.threads = 1;
-  parallel_blocks(static_cast<Index>(small.size()), control, [&](Index i, int) {
-    const std::size_t g = small[at(i)];
-    reports[g] = solve_group(model, groups, g, S, options, alone);
-  });
-  StepReport out;
-  for (const StepReport& report : reports) {
-    out.certificate = std::max(out.certificate, report.certificate);
-    out.rounds = std::max(out.rounds, report.rounds);
+  Vector<std::int32_t> place(n);
+  for (Index at = 0; at < n; ++at) {
+    place[order_[at]] = static_cast<std::int32_t>(at);
+    component_[at] = group[order_[at]];
   }
-  out.converged = out.certificate <= options.tol;
-  return out;
+  start_.push_back(0);
+  for (Index at = 0; at < n; ++at) {
+    const Index j = order_[at];
+    for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e) {
+      if (L.value[static_cast<std::size_t>(e)] == 0) continue;  // it ties nothing, maybe across components
+      neighbour_.push_back(place[L.index[static_cast<std::size_t>(e)]]);
+      value_.push_back(static_cast<float>(L.value[static_cast<std::size_t>(e)]));
+    }
+    start_.push_back(std::ssize(neighbour_));
+  }
+  largest_.assign(components(), 0.0);
+  parallel_for(
+      components(), control.to_the_end(),
+      [&](Index g, Index, int) {
+        const Index base = first_[g], size = first_[g + 1] - base;
+        largest_[g] = largest_eigenvalue(
+            size,
+            [&](const Eigen::VectorXd& x, Eigen::VectorXd& y) {
+              for (Index at = 0; at < size; ++at) {
+                double sum = 0;
+                for (Index e = start_[base + at]; e < start_[base + at + 1]; ++e)
+                  sum += static_cast<double>(value_[e]) * x[neighbour_[e] - base];
+                y[at] = sum;
+              }
+            },
+            tuning);
+      },
+      1);
 }
 
-template StepReport solve_coupled<float>(const CodesModel<float>&, Matrix<float>&, const StepOptions&, const Control&);
-template StepReport solve_coupled<double>(const CodesModel<double>&, Matrix<double>&, const StepOptions&,
-                                          const Control&);
+int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matrix<float>& N, int passes, double goal,
+                   Matrix<float>& D, const Tuning& tuning, const Control& control) {
+  const CoupledGraph& graph = *model.graph;
+  const Index r = S.rows(), n = S.cols();
+  D.resize_for_overwrite(r, n);
+  std::fill_n(D.data(), D.size(), 0.0F);
+  Matrix<float> Y = D, last = D;
+
+  // steps: 1 / (the largest eigenvalue of A_j and C + alpha that of L's component)
+  const auto top = [&](const Matrix<float>& M) {
+    if (M.empty()) return 0.0;
+    const EigenMatrix<double> wide = eigen(M).cast<double>();
+    return largest_eigenvalue(
+        r, [&](const Eigen::VectorXd& x, Eigen::VectorXd& y) { y.noalias() = wide * x; }, tuning);
+  };
+  struct Component {
+    float step = 0, momentum = 0;
+    double theta = 1;
+    bool active = true;
+  };
+  double widest = 1;
+  if (!model.delta.empty()) {
+    widest = 0;
+    for (Index i = 0; i < model.delta.size(); ++i)
+      widest =
+          std::max(widest, static_cast<double>(model.delta.data()[i]) * static_cast<double>(model.delta.data()[i]));
+  }
+  const double own = widest * top(model.A) + top(model.C);
+  Vector<Component> components(graph.components(), {});
+  for (Index g = 0; g < graph.components(); ++g) {
+    const double curvature = own + model.alpha * graph.largest_[g];
+    components[g].step = curvature > 0 ? static_cast<float>(1 / curvature) : 0;
+    components[g].active = curvature > 0;
+  }
+  Vector<float> penalty(r);
+  for (Index k = 0; k < r; ++k) penalty[k] = static_cast<float>(model.penalty[k]);
+  const float low = model.positive ? 0 : 1;
+
+  struct Scratch {
+    Matrix<float> P, scaled;
+  };
+  Vector<Scratch> scratch(thread_count(control), {});
+  // P <- A_j y_j + alpha (Y L)_j for a tile of samples
+  const auto multiply = [&](const Matrix<float>& V, Index first, Index count, Scratch& mine) {
+    if (mine.P.empty()) {
+      mine.P.resize_for_overwrite(r, kBlock);
+      if (!model.delta.empty()) mine.scaled.resize_for_overwrite(r, kBlock);
+    }
+    auto P = eigen(mine.P.view().columns(0, count));
+    const auto v = eigen(V.view().columns(first, count));
+    if (model.delta.empty()) {
+      P.noalias() = eigen(model.A) * v;
+    } else {
+      const auto delta = eigen(model.delta.view().columns(first, count));
+      auto scaled = eigen(mine.scaled.view().columns(0, count));
+      scaled = v.cwiseProduct(delta);
+      P.noalias() = eigen(model.A) * scaled;
+      P.array() *= delta.array();
+    }
+    if (!model.C.empty()) P.noalias() += eigen(model.C) * v;
+    for (Index j = 0; j < count; ++j)
+      for (Index e = graph.start_[first + j]; e < graph.start_[first + j + 1]; ++e)
+        add_scaled(mine.P.col(j), V.col(graph.neighbour_[e]), static_cast<float>(model.alpha) * graph.value_[e], r);
+  };
+  const auto idle = [&](Index first, Index count) {
+    for (Index j = first; j < first + count; ++j)
+      if (components[graph.component_[j]].active) return false;
+    return true;
+  };
+
+  Vector<float> moved(n, 0.0F), turn(n, 0.0F);
+  int pass = 0;
+  bool busy = true;
+  while (busy && pass < passes && !control.stop()) {
+    ++pass;
+    parallel_for(n, control, [&](Index first, Index count, int worker) {
+      if (idle(first, count)) return;
+      Scratch& mine = scratch[worker];
+      multiply(Y, first, count, mine);
+      for (Index j = first; j < first + count; ++j) {
+        const Component& c = components[graph.component_[j]];
+        if (!c.active) continue;
+        float* g = mine.P.col(j - first);
+        add_scaled(g, N.col(j), -1, r);
+        // the new D goes where the one before the last was
+        moved[j] =
+            proximal_step(S.col(j), Y.col(j), g, penalty.data(), c.step, low, D.col(j), last.col(j), &turn[j], r);
+      }
+    });
+    if (control.stop()) break;
+    busy = false;
+    for (Index g = 0; g < graph.components(); ++g) {
+      Component& c = components[g];
+      if (!c.active) continue;
+      double along = 0;
+      float most = 0;
+      for (Index j = graph.first_[g]; j < graph.first_[g + 1]; ++j) {
+        along += static_cast<double>(turn[j]);
+        most = std::max(most, moved[j]);
+      }
+      if (along > 0) c.theta = 1;  // uphill: restart
+      const double next = (1 + std::sqrt(1 + 4 * c.theta * c.theta)) / 2;
+      c.momentum = static_cast<float>((c.theta - 1) / next);
+      c.theta = next;
+      if (2 * static_cast<double>(most / c.step) <= goal) c.momentum = -1;  // done: the last point stays
+      busy = busy || c.momentum >= 0;
+    }
+    parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
+      for (Index j = first; j < first + count; ++j) {
+        const Component& c = components[graph.component_[j]];
+        if (!c.active) continue;
+        std::swap_ranges(D.col(j), D.col(j) + r, last.col(j));
+        if (c.momentum >= 0) extrapolate(Y.col(j), D.col(j), last.col(j), c.momentum, r);
+      }
+    });
+    for (Component& c : components) c.active = c.active && c.momentum >= 0;
+  }
+
+  // a component whose model rose (too few passes after a bad step) stays where it was
+  Vector<double> value(n, 0.0);
+  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int worker) {
+    Scratch& mine = scratch[worker];
+    multiply(D, first, count, mine);
+    for (Index j = first; j < first + count; ++j) {
+      const float *P = mine.P.col(j - first), *d = D.col(j), *s = S.col(j), *g = N.col(j);
+      double sum = 0;
+      for (Index k = 0; k < r; ++k)
+        // p (|s + d| - |s|) without its linear part sigma p d, which is in N
+        sum +=
+            static_cast<double>(d[k] * (P[k] - 2 * g[k])) +
+            static_cast<double>(
+                penalty[k] * (s[k] == 0 ? std::abs(d[k]) : 2 * std::max(0.0F, s[k] > 0 ? -s[k] - d[k] : s[k] + d[k])));
+      value[j] = sum;
+    }
+  });
+  for (Index g = 0; g < graph.components(); ++g) {
+    const double sum = std::accumulate(value.begin() + graph.first_[g], value.begin() + graph.first_[g + 1], 0.0);
+    if (!(sum <= 0)) std::fill(D.col(graph.first_[g]), D.data() + r * graph.first_[g + 1], 0.0F);
+  }
+  return pass;
+}
+
+namespace {
+
+/// S, gradient and objective at S from the data, in double
+template <class T>
+class Evaluation {
+ public:
+  Evaluation(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
+             const CoupledGraph& graph)
+      : p_(problem), B_(B), terms_(terms), graph_(graph), place_(graph.samples()) {
+    for (Index at = 0; at < graph.samples(); ++at) place_[graph.order_[at]] = at;
+  }
+
+  double objective = 0, residual = 0;  // at the S given last
+  bool sparse() const { return *std::max_element(terms_.penalty().begin(), terms_.penalty().end()) > 0; }
+  Matrix<double> slope;  // half the negative gradient at S less sign(s) p / 2, r x n, where asked for
+  bool keep_slope = false;
+
+  /// H D = B'(w v (B D)) + C D + alpha D L: half the Hessian times D
+  EigenMatrix<double> hessian(const EigenMatrix<double>& D, const Control& control) const {
+    EigenMatrix<double> out(D.rows(), D.cols());
+    const Sparse& L = *p_.coupling.laplacian;
+    parallel_for(D.cols(), control, [&](Index first, Index count, int) {
+      EigenMatrix<double> R = eigen(B_) * D.middleCols(first, count);
+      for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, R.col(j).data(), R.rows());
+      out.middleCols(first, count).noalias() = eigen(B_).transpose() * R;
+      if (!terms_.quadratic().empty())
+        out.middleCols(first, count).noalias() += eigen(terms_.quadratic()) * D.middleCols(first, count);
+      for (Index j = first; j < first + count; ++j)
+        for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e)
+          out.col(j) +=
+              p_.coupling.alpha * L.value[static_cast<std::size_t>(e)] * D.col(L.index[static_cast<std::size_t>(e)]);
+    });
+    return out;
+  }
+  /// its diagonal
+  EigenMatrix<double> diagonal(const Control& control) const {
+    const Index r = B_.cols, n = p_.X.cols;
+    EigenMatrix<double> out(r, n);
+    const EigenMatrix<double> squares = eigen(B_).cwiseAbs2();
+    const Sparse& L = *p_.coupling.laplacian;
+    parallel_for(n, control, [&](Index first, Index count, int) {
+      EigenMatrix<double> W = EigenMatrix<double>::Ones(B_.rows, count);
+      for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, W.col(j).data(), B_.rows);
+      out.middleCols(first, count).noalias() = squares.transpose() * W;
+      for (Index j = first; j < first + count; ++j) {
+        if (!terms_.quadratic().empty()) out.col(j) += eigen(terms_.quadratic()).diagonal();
+        for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e)
+          if (L.index[static_cast<std::size_t>(e)] == j)
+            out.col(j).array() += p_.coupling.alpha * L.value[static_cast<std::size_t>(e)];
+      }
+    });
+    return out;
+  }
+
+  /// N (graph's order) <- half the negative gradient at S less sign(s) p / 2, to float
+  void operator()(const Matrix<T>& S, Matrix<float>& N, const Control& control) {
+    const Index r = S.rows();
+    Vector<double> fit(S.cols(), 0.0), worst(thread_count(control), 0.0);
+    Vector<Matrix<double>> scratch(thread_count(control), {});
+    for_each_residual<double, T>(
+        p_.X, B_, S, control, [&](Index first, MatrixView<double> R, MatrixView<const double> s, int worker) {
+          if (scratch[worker].empty()) scratch[worker].resize_for_overwrite(r, kBlock);
+          const MatrixView<double> G = scratch[worker].view().columns(0, R.cols);
+          Vector<double> x(R.rows);
+          for (Index j = 0; j < R.cols; ++j) {
+            std::copy_n(R.col(j), R.rows, x.begin());
+            weigh(p_.weights, first + j, R.col(j), R.rows);
+            double sum = 0;
+            for (Index i = 0; i < R.rows; ++i) sum += x[i] * R(i, j);
+            fit[first + j] = sum;
+          }
+          eigen(G).noalias() = eigen(B_).transpose() * eigen(R);
+          if (!terms_.quadratic().empty()) eigen(G).noalias() -= eigen(terms_.quadratic()) * eigen(s);
+          for (Index j = 0; j < R.cols; ++j) {
+            double* g = G.col(j);
+            terms_.add_linear(first + j, g);
+            terms_.add_laplacian(S, first + j, -p_.coupling.alpha, g);
+            float* out = N.col(place_[first + j]);
+            for (Index k = 0; k < r; ++k) {
+              worst[worker] =
+                  std::max(worst[worker], kkt_distance(-2 * g[k], s(k, j), terms_.penalty()[k], terms_.positive()));
+              const double toward = s(k, j) == 0 ? 0 : std::copysign(terms_.penalty()[k] / 2, s(k, j));
+              out[k] = static_cast<float>(g[k] - toward);
+              if (keep_slope) slope(k, first + j) = g[k] - toward;
+            }
+          }
+        });
+    residual = *std::max_element(worst.begin(), worst.end());
+    objective = std::accumulate(fit.begin(), fit.end(), 0.0) + terms_.value(S, control);
+  }
+
+ private:
+  const CodesProblem<T>& p_;
+  MatrixView<const double> B_;
+  const CodeTerms<T>& terms_;
+  const CoupledGraph& graph_;
+  Vector<Index> place_;
+};
+
+/// The model about any point: A = B' diag(feature) B. With entry or sample weights delta matches the diagonal,
+///   delta_kj^2 = (B o B)_k' (w v)_j / A_kk,   or, bounded = true, bounds it: delta_j^2 = max_i (w v)_ij.
+template <class T>
+CoupledModel model_of(const CodesProblem<T>& p, MatrixView<const double> B, const CodeTerms<T>& terms,
+                      const CoupledGraph& graph, bool bounded, const Control& control) {
+  const Index r = B.cols, n = p.X.cols;
+  CoupledModel model{&graph, p.coupling.alpha, {}, {}, {}, terms.penalty(), terms.positive()};
+  EigenMatrix<double> root = eigen(B);
+  if (!p.weights.feature.empty())
+    for (Index i = 0; i < B.rows; ++i) root.row(i) *= std::sqrt(static_cast<double>(p.weights.feature[i]));
+  EigenMatrix<double> A = root.transpose() * root;
+  const bool own = !p.weights.entry.empty() || !all_one(p.weights.sample);
+  if (!own && !terms.quadratic().empty()) A += eigen(terms.quadratic());
+  model.A.resize(r, r);
+  eigen(model.A) = A.cast<float>();
+  if (!own) return model;
+  if (!terms.quadratic().empty()) {
+    model.C.resize(r, r);
+    eigen(model.C) = eigen(terms.quadratic()).template cast<float>();
+  }
+  model.delta.resize_for_overwrite(r, n);
+  const EigenMatrix<double> squares = root.cwiseProduct(root);
+  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
+    EigenMatrix<double> w = EigenMatrix<double>::Ones(B.rows, count);
+    for (Index at = 0; at < count; ++at) {
+      const Index j = graph.order_[first + at];
+      if (!p.weights.entry.empty())
+        for (Index i = 0; i < B.rows; ++i) w(i, at) *= static_cast<double>(p.weights.entry(i, j));
+      if (!p.weights.sample.empty()) w.col(at) *= static_cast<double>(p.weights.sample[j]);
+    }
+    const EigenMatrix<double> diagonal = squares.transpose() * w;
+    for (Index at = 0; at < count; ++at)
+      for (Index k = 0; k < r; ++k) {
+        const double matched = A(k, k) > 0 ? diagonal(k, at) / A(k, k) : 0;
+        model.delta(k, first + at) = static_cast<float>(std::sqrt(bounded ? w.col(at).maxCoeff() : matched));
+      }
+  });
+  return model;
+}
+
+/// Where proximal steps crawl (near-duplicate atoms, weights of many sizes): conjugate gradients on the support,
+///   (H D)_P = slope_P,
+/// preconditioned by the diagonal; what changes its sign on the way becomes zero. True where the objective fell.
+template <class T>
+bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, Matrix<float>& N, Matrix<T>& S,
+                 bool positive, double goal, const Tuning& tuning, const Control& control) {
+  const EigenMatrix<double> s = eigen(S).template cast<double>();
+  const EigenMatrix<double> on = (s.array() != 0).template cast<double>();
+  EigenMatrix<double> D = EigenMatrix<double>::Zero(s.rows(), s.cols()), R = eigen(evaluate.slope).cwiseProduct(on);
+  const EigenMatrix<double> scale = on.array() / diagonal.array().max(1e-300);
+  EigenMatrix<double> Z = R.cwiseProduct(scale), P = Z;
+  double rz = R.cwiseProduct(Z).sum();
+  for (int step = 0; step < static_cast<int>(tuning.newton_steps) && rz > 0 && !control.stop(); ++step) {
+    if (2 * R.cwiseAbs().maxCoeff() <= goal) break;
+    const EigenMatrix<double> H = evaluate.hessian(P, control).cwiseProduct(on);
+    const double curvature = P.cwiseProduct(H).sum();
+    if (!(curvature > 0)) break;
+    D += (rz / curvature) * P;
+    R -= (rz / curvature) * H;
+    Z = R.cwiseProduct(scale);
+    const double next = R.cwiseProduct(Z).sum();
+    P = Z + (next / rz) * P;
+    rz = next;
+  }
+  const double before = evaluate.objective;
+  const Matrix<T> from = S;
+  // all the way, with zeros for what turned; else as far as the first sign that turns, where the objective falls for
+  // sure
+  const bool signs = positive || evaluate.sparse();  // beta = 0 has none to keep
+  double nearest = 1;
+  for (Index i = 0; i < s.size() && signs; ++i)
+    if (s.data()[i] * (s.data()[i] + D.data()[i]) < 0) nearest = std::min(nearest, -s.data()[i] / D.data()[i]);
+  for (const double share : {1.0, nearest}) {
+    EigenMatrix<double> to = s + share * D;
+    if (signs) to = (to.array() * s.array() <= 1e-14 * s.array().square()).select(0.0, to.array());
+    eigen(S) = to.template cast<T>();
+    evaluate(S, N, control);
+    if (evaluate.objective < before) return true;
+  }
+  S = from;
+  evaluate(S, N, control);
+  return false;
+}
+
+/// The same, sample by sample: each one's codes exactly, with its neighbours fixed.
+template <class T>
+void sweep_samples(const CodesProblem<T>& p, MatrixView<const double> B, const CodeTerms<T>& terms, double tol,
+                   Matrix<T>& S, const Tuning& tuning, const Control& control) {
+  const Index r = B.cols, m = B.rows;
+  const Sparse& L = *p.coupling.laplacian;
+  LassoPath path(r, tuning);
+  Matrix<double> A(r, r);
+  Eigen::VectorXd c(r), w(m), s(r);
+  for (Index j = 0; j < S.cols() && !control.stop(); ++j) {
+    w.setOnes();
+    weigh(p.weights, j, w.data(), m);
+    eigen(A).noalias() = eigen(B).transpose() * w.asDiagonal() * eigen(B);
+    if (!terms.quadratic().empty()) eigen(A) += eigen(terms.quadratic());
+    c.noalias() = eigen(B).transpose() * w.cwiseProduct(eigen(p.X).col(j).template cast<double>());
+    terms.add_linear(j, c.data());
+    for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e) {
+      const Index i = L.index[static_cast<std::size_t>(e)];
+      const double tie = p.coupling.alpha * L.value[static_cast<std::size_t>(e)];
+      if (i == j)
+        eigen(A).diagonal().array() += tie;
+      else
+        c -= tie * eigen(S).col(i).template cast<double>();
+    }
+    s = eigen(S).col(j).template cast<double>();
+    path.solve({A, c.data(), terms.penalty().data(), terms.positive(), tol}, s.data());
+    eigen(S).col(j) = s.template cast<T>();
+  }
+}
+
+}  // namespace
+
+template <class T>
+StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, const CodeTerms<T>& terms,
+                         const CoupledGraph& graph, double scale, Matrix<T>& S, const StepOptions& options,
+                         const Control& control) {
+  const SerialBlas serial;
+  const Tuning& tuning = options.tuning;
+  const Index r = S.rows(), n = S.cols();
+  const double unit = scale > 0 ? scale : 1;
+  const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
+  CoupledModel model = model_of(p, B, terms, graph, false, control);
+  Evaluation<T> evaluate(p, B, terms, graph);
+  Matrix<float> N, start, D;
+  N.resize_for_overwrite(r, n);
+  start.resize_for_overwrite(r, n);
+
+  StepReport report;
+  Matrix<T> best = S;
+  double best_residual = std::numeric_limits<double>::infinity(), waited = 0, last = best_residual;
+  EigenMatrix<double> diagonal;  // made where proximal steps crawl
+  evaluate(S, N, control);
+  const double ceiling = evaluate.objective + 1e-12 * std::abs(evaluate.objective);
+  // keeps S where it is the best so far; whether that is good enough
+  const auto solved = [&] {
+    if (evaluate.residual < best_residual && evaluate.objective <= ceiling) {
+      waited = evaluate.residual < tuning.stalled * best_residual ? 0 : waited + 1;
+      best_residual = evaluate.residual;
+      best = S;
+    } else {
+      ++waited;
+    }
+    report.certificate = best_residual / unit;
+    report.converged = report.certificate <= options.tol;
+    return report.converged;
+  };
+  while (!solved() && waited <= tuning.patience && report.rounds < options.max_rounds && !control.stop()) {
+    ++report.rounds;
+    if (evaluate.residual > tuning.crawls * last) {
+      if (diagonal.size() == 0) {
+        diagonal = evaluate.diagonal(control);
+        evaluate.keep_slope = true;
+        evaluate.slope.resize(r, n);
+        evaluate(S, N, control);
+      }
+      if (waited > 1) {
+        sweep_samples(p, B, terms, options.tol * unit / 4, S, tuning, control);
+        evaluate(S, N, control);
+        if (solved()) break;
+      }
+      for (int step = 0; step < static_cast<int>(tuning.newton_turns) && !control.stop(); ++step)
+        if (!newton_step(evaluate, diagonal, N, S, p.penalty.positive, options.tol * unit / 8, tuning, control)) break;
+      if (solved()) break;
+    }
+    last = evaluate.residual;
+    for (Index at = 0; at < n; ++at)
+      for (Index k = 0; k < r; ++k) start(k, at) = static_cast<float>(S(k, graph.order_[at]));
+    const double goal =
+        std::max(options.tol * unit / 2, (weighted ? tuning.inner_share : tuning.inner_exact) * evaluate.residual);
+    minimise_model(model, start, N, static_cast<int>(tuning.coupled_passes), goal, D, tuning, control);
+    // S + D, shortened where the weights' model promised too much
+    const Matrix<T> from = S;
+    const double before = evaluate.objective;
+    double share = 1;
+    for (;; share /= 2) {
+      for (Index at = 0; at < n; ++at)
+        for (Index k = 0; k < r; ++k) {
+          const double s = static_cast<double>(from(k, graph.order_[at]));
+          // where the model's code is zero, so is the sum
+          const double d = static_cast<double>(D(k, at));
+          const bool zero = share == 1 && D(k, at) == -start(k, at);
+          S(k, graph.order_[at]) = zero ? T(0) : static_cast<T>(s + share * d);
+        }
+      evaluate(S, N, control);
+      if (!weighted || evaluate.objective <= before + 1e-12 * std::abs(before) || share < 1.0 / 16) break;
+    }
+    if (weighted && share < 1) model = model_of(p, B, terms, graph, true, control);
+  }
+  S = std::move(best);
+  return report;
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                               \
+  template StepReport solve_coupled<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&, \
+                                       const CoupledGraph&, double, Matrix<T>&, const StepOptions&, const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
 
 }  // namespace pacewise

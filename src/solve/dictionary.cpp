@@ -1,332 +1,350 @@
 #include "solve/dictionary.hpp"
 
-#include <algorithm>
+#include <Eigen/Cholesky>
 #include <cmath>
 
-#include "algebra/sums.hpp"
-#include "solve/codes_model.hpp"
-#include "solve/column_mixing.hpp"
-#include "solve/dictionary_dual.hpp"
+#include "algebra/simd.hpp"
+#include "solve/code_terms.hpp"
+#include "solve/residual.hpp"
 
 namespace pacewise {
 namespace {
 
-template <class T>
-void require(const DictionaryProblem<T>& p, const Matrix<T>& B) {
-  if (p.S.cols != p.X.cols)
-    throw Error("columns of the codes = " + std::to_string(p.S.cols) +
-                ": must equal the number of samples = " + std::to_string(p.X.cols));
-  if (B.rows() != p.X.rows || B.cols() != p.S.rows)
-    throw Error("shape of the dictionary = " + std::to_string(B.rows()) + " x " + std::to_string(B.cols()) +
-                ": must be features x atoms = " + std::to_string(p.X.rows) + " x " + std::to_string(p.S.rows));
+Index pair_index(Index k, Index l) { return k >= l ? k * (k + 1) / 2 + l : l * (l + 1) / 2 + k; }
+
+/// u -= M o d, M in float
+PACEWISE_WIDE_VECTORS void subtract_weighted(double* u, const float* M, const double* d, Index m) {
+  for (Index i = 0; i < m; ++i) u[i] -= static_cast<double>(M[i]) * d[i];
+}
+/// y += f x
+PACEWISE_WIDE_VECTORS void add_scaled(float* y, const float* x, float f, Index m) {
+  for (Index i = 0; i < m; ++i) y[i] += f * x[i];
 }
 
-/// a_k = max_i sum_j w_ij v_ij s_kj^2, half the curvature c_k of the certificate
-template <class T>
-std::vector<double> curvature(const DictionaryProblem<T>& p, const Control& control) {
-  const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
-  const auto sample_weight = [&](Index j) {
-    return p.weights.sample.empty() ? T(1) : p.weights.sample[static_cast<std::size_t>(j)];
+/// b <- argmin sum_i h_i (b_i - a_i)^2 with h a given, over |b| <= 1 (and b >= 0): b_i = (h a)_i / (h_i + lambda), with
+/// the multiplier lambda >= 0 from |b| = 1, by Newton's method on 1/|b|, which is concave in lambda.
+void solve_atom(const Eigen::VectorXd& h, Eigen::VectorXd ha, bool positive, double& lambda,
+                Eigen::Ref<Eigen::VectorXd> b) {
+  if (positive) ha = ha.cwiseMax(0.0);
+  const auto norms = [&](double at, double& norm, double& slope) {
+    double squares = 0, cubes = 0;
+    for (Index i = 0; i < h.size(); ++i) {
+      const double d = h[i] + at;
+      if (!(d > 0)) continue;
+      const double x = ha[i] / d;
+      squares += x * x;
+      cubes += x * x / d;
+    }
+    norm = std::sqrt(squares);
+    slope = norm > 0 ? cubes / norm : 0;  // -d|b| / d lambda
   };
-  const auto& feature = p.weights.feature;
-  const Index blocks = p.weights.entry.empty() ? 1 : block_count(m);
-  Matrix<double> top(r, blocks);
-  if (p.weights.entry.empty()) {
-    const double largest = feature.empty() ? 1 : static_cast<double>(*std::max_element(feature.begin(), feature.end()));
-    Matrix<double> sums(r, block_count(n));
-    parallel_blocks(sums.cols(), control, [&](Index block, int) {
-      for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
-        const T w = sample_weight(j);
-        for (Index k = 0; k < r; ++k) sums(k, block) += largest * static_cast<double>(w * p.S(k, j) * p.S(k, j));
-      }
-    });
-    for (Index block = 0; block < sums.cols(); ++block)
-      for (Index k = 0; k < r; ++k) top(k, 0) += sums(k, block);
+  double norm = 0, slope = 0;
+  norms(0, norm, slope);
+  bool free = norm <= 1;
+  for (Index i = 0; i < h.size(); ++i) free = free && (h[i] > 0 || ha[i] == 0);
+  if (free) {
+    lambda = 0;
   } else {
-    Matrix<T> squares(r, n);
-    parallel_blocks(block_count(n), control, [&](Index block, int) {
-      for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
-        const T w = sample_weight(j);
-        for (Index k = 0; k < r; ++k) squares(k, j) = w * p.S(k, j) * p.S(k, j);
-      }
-    });
-    std::vector<Matrix<T>> sums(static_cast<std::size_t>(thread_count(control)), Matrix<T>(std::min(m, kBlock), r));
-    parallel_blocks(blocks, control, [&](Index block, int worker) {
-      const Index first = block * kBlock, b = block_length(m, block);
-      const MatrixView<T> a(sums[static_cast<std::size_t>(worker)].data(), b, r);
-      gemm<T>(Op::plain, Op::transposed, 1, p.weights.entry.view().block(first, 0, b, n), squares, 0, a);
-      for (Index k = 0; k < r; ++k)
-        for (Index i = 0; i < b; ++i) {
-          const double phi = feature.empty() ? 1 : static_cast<double>(feature[static_cast<std::size_t>(first + i)]);
-          top(k, block) = std::max(top(k, block), phi * static_cast<double>(a(i, k)));
-        }
-    });
+    lambda = std::max(lambda, 0.0);
+    double low = 0, high = std::numeric_limits<double>::infinity();
+    for (int step = 0; step < 60; ++step) {
+      norms(lambda, norm, slope);
+      if (std::abs(norm - 1) <= 1e-15) break;
+      (norm > 1 ? low : high) = lambda;
+      double next = lambda + norm * (norm - 1) / slope;  // Newton on 1/|b| - 1
+      if (!(next > low)) next = std::isinf(high) ? 2 * low + 1 : (low + high) / 2;
+      if (!(next < high)) next = (low + high) / 2;
+      if (next == lambda) break;
+      lambda = next;
+    }
   }
-  std::vector<double> result(static_cast<std::size_t>(r), 0.0);
-  for (Index block = 0; block < blocks; ++block)
-    for (Index k = 0; k < r; ++k)
-      result[static_cast<std::size_t>(k)] = std::max(result[static_cast<std::size_t>(k)], top(k, block));
-  return result;
+  for (Index i = 0; i < h.size(); ++i) {
+    const double d = h[i] + lambda;
+    if (d > 0) b[i] = ha[i] / d;
+  }
+  const double length = b.norm();
+  if (length > 1) b /= length;
 }
 
-struct Evaluation {
-  double fit = 0, rounding = 0, certificate = 0;
-  Matrix<double> gradient;         // G of the fit, m x r
-  std::vector<double> multiplier;  // lambda_k = -<b_k, G_k> / 2: the KKT estimate at B
+/// Anderson's mixture of past sweeps: with residuals f_t = sweep(x_t) - x_t the point sum c_t sweep(x_t) whose mixed
+/// residual is least, sum c_t = 1.
+class Mixture {
+ public:
+  explicit Mixture(const Tuning& tuning) : tuning_(tuning) {}
+
+  EigenMatrix<double> operator()(const EigenMatrix<double>& from, const EigenMatrix<double>& to) {
+    points_.push_back(to);
+    moves_.push_back(to - from);
+    if (static_cast<double>(points_.size()) > tuning_.mixing + 1) {
+      points_.erase(points_.begin());
+      moves_.erase(moves_.begin());
+    }
+    const auto size = static_cast<Index>(points_.size());
+    if (size < 2) return to;
+    EigenMatrix<double> gram(size, size);
+    for (Index a = 0; a < size; ++a)
+      for (Index b = 0; b <= a; ++b)
+        gram(a, b) = gram(b, a) =
+            moves_[static_cast<std::size_t>(a)].cwiseProduct(moves_[static_cast<std::size_t>(b)]).sum();
+    gram.diagonal().array() += tuning_.mixing_ridge * gram.trace() / static_cast<double>(size);
+    const Eigen::VectorXd c = gram.ldlt().solve(Eigen::VectorXd::Ones(size));
+    const double total = c.sum();
+    if (!std::isfinite(total) || !(std::abs(total) > 0)) return to;
+    EigenMatrix<double> mixed = EigenMatrix<double>::Zero(to.rows(), to.cols());
+    for (Index a = 0; a < size; ++a) mixed += (c[a] / total) * points_[static_cast<std::size_t>(a)];
+    return mixed;
+  }
+  void forget() {
+    points_.clear();
+    moves_.clear();
+  }
+
+ private:
+  const Tuning& tuning_;
+  std::vector<EigenMatrix<double>> points_, moves_;
 };
-
-/// Certificate and multipliers at B from the fit's gradient there
-template <class T>
-void judge(MatrixView<const T> B, const std::vector<double>& a, Evaluation& out, const Control& control) {
-  constexpr Index atoms = 16;
-  const Index m = B.rows;
-  const Matrix<double>& G = out.gradient;
-  out.multiplier.assign(static_cast<std::size_t>(B.cols), 0.0);
-  std::vector<double> gaps(static_cast<std::size_t>(B.cols), 0.0);
-  parallel_blocks(block_count(B.cols, atoms), control, [&](Index block, int) {
-    for (Index k = block * atoms; k < block * atoms + block_length(B.cols, block, atoms); ++k) {
-      const double c = 2 * a[static_cast<std::size_t>(k)];
-      if (!(c > 0)) continue;
-      double norm2 = 0, slope = 0;
-      for (Index i = 0; i < m; ++i) {
-        const double b = static_cast<double>(B(i, k)), moved = b - G(i, k) / c;
-        norm2 += moved * moved;
-        slope -= b * G(i, k);
-      }
-      const double shrink = norm2 > 1 ? 1 / std::sqrt(norm2) : 1;
-      double distance = 0;
-      for (Index i = 0; i < m; ++i) {
-        const double b = static_cast<double>(B(i, k)), gap = b - shrink * (b - G(i, k) / c);
-        distance += gap * gap;
-      }
-      gaps[static_cast<std::size_t>(k)] = std::sqrt(distance);
-      out.multiplier[static_cast<std::size_t>(k)] = std::max(0.0, slope / 2);
-    }
-  });
-  for (const double gap : gaps) out.certificate = gap <= out.certificate ? out.certificate : gap;  // NaN stays
-}
-
-/// At B from the raw residual, row block by row block: G = -2 (w v (X - B S)) S'
-template <class T>
-Evaluation evaluate(const DictionaryProblem<T>& p, MatrixView<const std::type_identity_t<T>> B,
-                    const std::vector<double>& a, const Control& control) {
-  const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
-  struct Worker {
-    Matrix<T> residual, gradient;
-  };
-  const Index rows = std::min(m, kBlock);
-  std::vector<Worker> workers(static_cast<std::size_t>(thread_count(control)),
-                              Worker{Matrix<T>(rows, n), Matrix<T>(rows, r)});
-  const Index blocks = block_count(m);
-  std::vector<double> fit(static_cast<std::size_t>(blocks), 0.0);
-  Evaluation out;
-  out.gradient.resize(m, r);
-  parallel_blocks(blocks, control, [&](Index block, int worker) {
-    Worker& w = workers[static_cast<std::size_t>(worker)];
-    const Index first = block * kBlock, b = block_length(m, block);
-    const MatrixView<T> R(w.residual.data(), b, n), g(w.gradient.data(), b, r);
-    for (Index j = 0; j < n; ++j) std::copy_n(p.X.col(j) + first, b, R.col(j));
-    gemm<T>(Op::plain, Op::plain, -1, B.block(first, 0, b, r), p.S, 1, R);
-    T plain[kBlock];
-    double sum = 0;
-    for (Index j = 0; j < n; ++j) {
-      T* x = R.col(j);
-      for (Index i = 0; i < b; ++i) plain[i] = x[i];
-      weigh(p.weights, j, R.columns(j, 1), first);
-      sum += inner_product<T>(plain, x, b);
-    }
-    fit[static_cast<std::size_t>(block)] = sum;
-    gemm<T>(Op::plain, Op::transposed, -2, R, p.S, 0, g);
-    for (Index k = 0; k < r; ++k)
-      for (Index i = 0; i < b; ++i) out.gradient(first + i, k) = static_cast<double>(g(i, k));
-  });
-  for (const double f : fit) out.fit += f;
-  out.rounding = 8 * static_cast<double>(std::numeric_limits<T>::epsilon()) * out.fit;
-  judge<T>(B, a, out, control);
-  return out;
-}
-
-/// The mean weight of every sample
-template <class T>
-Weights<T> mean_weights(const Weights<T>& weights, Index m, Index n, const Control& control) {
-  Weights<T> mean;
-  mean.sample.resize(static_cast<std::size_t>(n));
-  parallel_blocks(block_count(n), control, [&](Index block, int) {
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) {
-      double sum = 0;
-      for (Index i = 0; i < m; ++i) sum += static_cast<double>(weights(i, j));
-      mean.sample[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(m));
-    }
-  });
-  return mean;
-}
-
-/// Entry weights give every row i of B a Gram of its own, M_i = S diag(w_i v_i) S'. Where atoms are so many that those
-/// are dear, and the weights do not differ too much, the Gram of each sample's mean weight is near enough to lead:
-///   B <- argmin  <G(Y), B - Y> + tr (B - Y) M (B - Y)'   on the unit balls, Y mixed from earlier steps row by row
-/// needs one pass over the data a step and no array beyond some twenty dictionaries. Ends at the goal, or where halving
-/// the certificate takes more than a few steps. B becomes the best found, `best` its evaluation.
-template <class T>
-void approach(const DictionaryProblem<T>& problem, const std::vector<double>& a, const StepOptions& options,
-              const Control& control, Matrix<T>& B, Evaluation& best, StepReport& report) {
-  constexpr int patience = 6, memory = 4, passes = 30;
-  constexpr double delta = 1e-4;
-  const double goal = std::max(options.tol, precision_floor<T>() / 4), highest = best.fit + best.rounding;
-  const Index m = problem.X.rows;
-  const Weights<T> mean = mean_weights(problem.weights, m, problem.X.cols, control);
-  DictionaryDual<T> dual({problem.X, mean, problem.S}, a, options, control);
-  dual.set_multipliers(best.multiplier, 1e-2);
-  ColumnMixing mixing(memory);
-  Matrix<double> y, slope, b;
-  dual.pack(B, best.gradient, y, slope, control);
-  Matrix<T> candidate = B;
-  double last = best.certificate, milestone = last;
-  for (int stale = 0; best.certificate > goal && stale < patience && report.rounds < options.max_rounds;) {
-    dual.model_about(y, slope, delta);
-    dual.solve(std::max(0.1 * goal, 1e-2 * std::min(last, 1e-2)), passes, control);
-    dual.primal(candidate, control);
-    into_ball(candidate);
-    Evaluation now = evaluate(problem, candidate.view(), a, control);
-    if (control.stop()) return;
-    ++report.rounds;
-    last = now.certificate;
-    stale = last < 0.5 * milestone ? 0 : stale + 1;
-    if (stale == 0) milestone = last;
-    dual.pack(candidate, now.gradient, b, slope, control);
-    mixing.next(b, slope, y, control);
-    if (!(now.fit <= highest && last < best.certificate)) continue;
-    B = candidate;
-    best = std::move(now);
-  }
-}
 
 }  // namespace
 
-template <class T>
-void into_ball(Matrix<T>& B) {
-  for (Index k = 0; k < B.cols(); ++k) {
-    const double norm2 = inner_product<T>(B.col(k), B.col(k), B.rows());
-    if (!(norm2 > 1)) continue;
-    const double shrink = 1 / std::sqrt(norm2);
-    for (Index i = 0; i < B.rows(); ++i) B(i, k) = static_cast<T>(shrink * static_cast<double>(B(i, k)));
+double Curvature::largest(Index k) const {
+  if (rows.empty()) return f.size() > 0 ? A(k, k) * f.maxCoeff() : 0;
+  return diagonals.col(k).maxCoeff();
+}
+
+Eigen::VectorXd Curvature::diagonal(Index k) const {
+  if (rows.empty()) return f * A(k, k);
+  return diagonals.col(k);
+}
+
+void project_atoms(EigenMatrix<double>& B, bool positive) {
+  if (positive) B = B.cwiseMax(0.0);
+  for (Index k = 0; k < B.cols(); ++k)
+    if (const double norm = B.col(k).norm(); norm > 1) B.col(k) /= norm;
+}
+
+void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool positive, int sweeps, double goal,
+                 EigenMatrix<double>& B, const Tuning& tuning, const Control& control) {
+  const Index m = B.rows(), r = B.cols();
+  const EigenMatrix<double> start = B;
+  EigenMatrix<double> D = EigenMatrix<double>::Zero(m, r);  // B - start
+  Eigen::VectorXd multipliers = Eigen::VectorXd::Zero(r), u(m), b(m);
+  Mixture mix(tuning);
+  double last = std::numeric_limits<double>::infinity();
+  for (int sweep = 0; sweep < sweeps && !control.stop(); ++sweep) {
+    const EigenMatrix<double> from = B;
+    double moved = 0;
+    for (Index k = 0; k < r; ++k) {
+      const Eigen::VectorXd h = curvature.diagonal(k);
+      if (!(h.maxCoeff() > 0)) continue;
+      u = N.col(k);  // half the negative gradient at start + D
+      if (curvature.rows.empty()) {
+        u.noalias() -= curvature.f.asDiagonal() * (D * curvature.A.col(k));
+      } else {
+        for (Index l = 0; l < r; ++l)
+          subtract_weighted(u.data(), curvature.rows.col(pair_index(k, l)), D.col(l).data(), m);
+      }
+      b = B.col(k);
+      solve_atom(h, u + h.cwiseProduct(b), positive, multipliers[k], b);
+      moved = std::max(moved, (b - B.col(k)).norm());
+      B.col(k) = b;
+      D.col(k) = b - start.col(k);
+    }
+    if (moved <= goal) break;
+    if (sweep + 1 == sweeps || sweeps <= static_cast<int>(tuning.mixing)) continue;
+    if (moved > 2 * last) mix.forget();
+    last = moved;
+    B = mix(from, B);
+    project_atoms(B, positive);
+    D = B - start;
   }
 }
 
-template <class T>
-DictionaryReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
-                                  const Control& control) {
-  require(problem, B);
-  const SerialBlas serial;
-  into_ball(B);
-  DictionaryReport report;
-  report.certificate = std::numeric_limits<double>::infinity();
-  const std::vector<double> a = curvature(problem, control);
-  const double goal = std::max(options.tol, precision_floor<T>() / 4);
-  const bool entries = !problem.weights.entry.empty();
-  DictionaryDual<T> dual(problem, a, options, control);
-  if (!entries) dual.aim_at_data(control);
-  // Without entry weights the Gram of the codes, which the dual has, tells all: no pass over the data.
-  const auto evaluation = [&](const Matrix<T>& at) {
-    if (entries) return evaluate(problem, at.view(), a, control);
-    auto slope = dual.slope(at, control);
-    Evaluation out{slope.fit, slope.rounding, 0, std::move(slope.gradient), {}};
-    judge<T>(at.view(), a, out, control);
-    return out;
-  };
-  Evaluation now = evaluation(B);
-  if (control.stop()) return report;
-  const double highest = now.fit + now.rounding;  // the fit may not rise
-  constexpr int max_passes = 200;
-  // A pass over the rows costs r^3 / 2 operations each, a step with the mean Gram 2 n r and then some.
-  const auto atoms = a.size() - static_cast<std::size_t>(std::count(a.begin(), a.end(), 0.0));
-  if (entries && atoms * atoms > 30 * static_cast<std::size_t>(problem.X.cols) && now.certificate > goal)
-    approach(problem, a, options, control, B, now, report);
-  const auto take = [&] {
-    report.certificate = now.certificate;
-    if (entries) report.fit = now.fit;
-  };
-  take();
-  report.converged = now.certificate <= options.tol;
-  if (now.certificate <= goal || control.stop()) return report;
-  // Proximal continuation: a large delta keeps the dual tame where the codes are rank-deficient, and leaves at most
-  // delta |b - y| in the certificate; going on from there removes that, and where it is slow a smaller delta. Grams in
-  // float, which is all that entry weights need at first, bear no delta much below 1e-5.
-  double least_delta = std::is_same_v<T, double> ? 1e-11 : 1e-7;
-  double delta = 1e-4;
-  dual.set_multipliers(now.multiplier, now.certificate < 1e-3 ? 1e-4 : 1e-2);
-  Matrix<T> candidate = B;
-  Matrix<double> y, slope;
-  double last = now.certificate, accuracy = 0.1 * goal;  // mostly enough; what is left over asks for more
-  for (int stale = 0; stale < 8 && report.rounds < options.max_rounds;) {
-    dual.pack(candidate, now.gradient, y, slope, control);
-    dual.model_about(y, slope, delta);
-    const int passes = std::min(max_passes, options.max_rounds - report.rounds);
-    report.rounds += dual.solve(std::max(accuracy, 1e-2 * delta), passes, control);
-    if (!dual.rough() && dual.violation() > 1e-3 && report.rounds < options.max_rounds) {  // Newton is lost
-      least_delta = delta = std::min(10 * delta, 1.0);
-      dual.set_multipliers(now.multiplier, 1e-4);
-      ++stale;
-      continue;
-    }
-    dual.primal(candidate, control);
-    into_ball(candidate);
-    now = evaluation(candidate);
-    if (control.stop()) break;
-    if (!std::isfinite(now.fit) || !std::isfinite(now.certificate)) {  // lost to rounding: from the best once more
-      if (!dual.rough()) break;
-      dual.refine(control);
-      candidate = B;
-      now = evaluation(candidate);
-      dual.set_multipliers(now.multiplier, 1e-2);
-      continue;
-    }
-    if (now.fit <= highest && now.certificate < report.certificate) {
-      B = candidate;
-      take();
-    }
-    if (report.certificate <= goal) break;
-    stale = now.certificate < 0.5 * last ? 0 : stale + 1;
-    if (now.certificate > 0.3 * last) {
-      if (dual.rough() && (delta <= 1e-5 || now.certificate > last)) dual.refine(control);
-      delta = std::max((dual.rough() ? 0.1 : 0.01) * delta, least_delta);
-    }
-    last = now.certificate;
-    // exact enough and yet a worse fit: only atoms hardly used were off at the start, so the others must be better yet
-    accuracy = 1e-2 * std::min(goal, now.fit > highest ? now.certificate : goal);
+double dictionary_residual(const Curvature& curvature, const EigenMatrix<double>& N, bool positive,
+                           const EigenMatrix<double>& B) {
+  double worst = 0;
+  for (Index k = 0; k < B.cols(); ++k) {
+    const double c = curvature.largest(k);
+    if (!(c > 0)) continue;
+    EigenMatrix<double> moved = B.col(k) + N.col(k) / c;
+    project_atoms(moved, positive);
+    worst = std::max(worst, (B.col(k) - moved).norm());
   }
-  report.converged = report.certificate <= options.tol;
+  return worst;
+}
+
+DictionaryReport solve_dictionary(const Curvature& curvature,
+                                  const std::function<DictionaryGradient(const EigenMatrix<double>& B)>& gradient,
+                                  bool positive, EigenMatrix<double>& B, const StepOptions& options,
+                                  const Control& control) {
+  const SerialBlas serial;
+  const Tuning& tuning = options.tuning;
+  project_atoms(B, positive);
+  DictionaryReport report;
+  EigenMatrix<double> best = B;
+  double best_residual = std::numeric_limits<double>::infinity(), waited = 0, ceiling = best_residual;
+  while (true) {
+    const DictionaryGradient at = gradient(B);
+    if (control.stop()) break;
+    if (std::isinf(ceiling)) ceiling = at.fit * (1 + 1e-12);
+    const double residual = dictionary_residual(curvature, at.N, positive, B);
+    if (residual < best_residual && at.fit <= ceiling) {
+      waited = residual < tuning.stalled * best_residual ? 0 : waited + 1;
+      best_residual = residual;
+      best = B;
+      report.fit = at.fit;
+    } else {
+      ++waited;
+    }
+    report.certificate = best_residual;
+    report.converged = best_residual <= options.tol;
+    if (report.converged || waited > tuning.patience || report.rounds >= options.max_rounds) break;
+    ++report.rounds;
+    const double goal = std::max(options.tol / 4, tuning.sweep_share * residual);
+    sweep_atoms(curvature, at.N, positive, static_cast<int>(tuning.dictionary_sweeps), goal, B, tuning, control);
+  }
+  B = best;
   return report;
 }
 
 template <class T>
-double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control) {
-  require(problem, B);
-  return evaluate(problem, B.view(), curvature(problem, control), control).certificate;
+DictionaryGradient dictionary_gradient(const DictionaryProblem<T>& p, const EigenMatrix<double>& B,
+                                       const Control& control) {
+  const SerialBlas serial;
+  const Index m = p.X.rows, r = p.S.rows;
+  return parallel_sum(
+      p.X.cols, control, DictionaryGradient{EigenMatrix<double>::Zero(m, r), 0.0},
+      [&](Index first, Index count, int, DictionaryGradient& sum) {
+        EigenMatrix<double> R = eigen(p.X.columns(first, count)).template cast<double>();
+        const EigenMatrix<double> s = eigen(p.S.columns(first, count)).template cast<double>();
+        subtract_product<double>({B.data(), m, r}, {s.data(), r, count}, {R.data(), m, count});
+        const EigenMatrix<double> plain = R;
+        for (Index j = 0; j < count; ++j) weigh(p.weights, first + j, R.col(j).data(), m);
+        sum.fit += plain.cwiseProduct(R).sum();
+        sum.N.noalias() += R * s.transpose();
+      },
+      kBlock, 8);
+}
+
+/// Row Grams: (M_i)_kl = sum_j w_ij s_kj s_lj, in pieces of samples; sparse codes by their pairs, dense ones as a
+/// product
+template <class T>
+void add_row_grams(const DictionaryProblem<T>& p, Matrix<float>& rows, const Tuning& tuning, const Control& control) {
+  constexpr Index piece = 512;
+  const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
+  Matrix<float> W(m, std::min(n, piece)), S(std::min(n, piece), r);
+  for (Index first = 0; first < n && !control.stop(); first += piece) {
+    const Index count = std::min(piece, n - first);
+    Vector<Index> nonzeros(count, 0);
+    parallel_for(count, control.to_the_end(), [&](Index from, Index some, int) {
+      for (Index j = from; j < from + some; ++j) {
+        std::fill_n(W.col(j), m, 1.0F);
+        weigh(p.weights, first + j, W.col(j), m);
+        for (Index k = 0; k < r; ++k) {
+          S(j, k) = static_cast<float>(p.S(k, first + j));
+          nonzeros[j] += S(j, k) != 0.0F ? 1 : 0;
+        }
+      }
+    });
+    double used = 0;
+    for (const Index one : nonzeros) used += static_cast<double>(one);
+    const bool dense = used > tuning.dense_share * static_cast<double>(r * count);
+    parallel_for(
+        r, control.to_the_end(),
+        [&](Index k, Index, int) {
+          if (dense) {
+            const auto s = eigen(S).topRows(count);
+            const EigenMatrix<float> pairs = s.col(k).asDiagonal() * s.leftCols(k + 1);
+            eigen(rows).middleCols(pair_index(k, 0), k + 1).noalias() += eigen(W).leftCols(count) * pairs;
+            return;
+          }
+          for (Index j = 0; j < count; ++j) {
+            if (S(j, k) == 0.0F) continue;
+            for (Index l = 0; l <= k; ++l)
+              if (const float s = S(j, k) * S(j, l); s != 0.0F) add_scaled(rows.col(pair_index(k, l)), W.col(j), s, m);
+          }
+        },
+        1);
+  }
+}
+
+/// sum_j w_ij s_kj^2, m x r
+template <class T>
+EigenMatrix<double> row_diagonals(const DictionaryProblem<T>& p, const Control& control) {
+  return parallel_sum(
+      p.X.cols, control, EigenMatrix<double>(EigenMatrix<double>::Zero(p.X.rows, p.S.rows)),
+      [&](Index first, Index count, int, EigenMatrix<double>& sum) {
+        EigenMatrix<double> W = EigenMatrix<double>::Ones(p.X.rows, count);
+        for (Index j = 0; j < count; ++j) weigh(p.weights, first + j, W.col(j).data(), p.X.rows);
+        sum.noalias() += W * eigen(p.S.columns(first, count)).template cast<double>().cwiseAbs2().transpose();
+      },
+      kBlock, 8);
 }
 
 template <class T>
-double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matrix<T>& B, const Control& control) {
-  constexpr Index rows = 256;
-  const Index m = B.rows(), r = B.cols();
-  Matrix<T> G = C;  // 2 (B A - C)
-  parallel_blocks(block_count(m, rows), control, [&](Index block, int) {
-    const Index first = block * rows, count = block_length(m, block, rows);
-    gemm<T>(Op::plain, Op::plain, 2, B.view().block(first, 0, count, r), A, -2, G.view().block(first, 0, count, r));
-  });
-  std::vector<double> a(static_cast<std::size_t>(A.cols()));
-  for (Index k = 0; k < A.cols(); ++k) a[static_cast<std::size_t>(k)] = static_cast<double>(A(k, k));
-  Evaluation at;
-  at.gradient = cast<double, T>(G);
-  judge<T>(B, a, at, control);
-  return at.certificate;
+Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const Tuning& tuning, const Control& control) {
+  const SerialBlas serial;
+  const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
+  Curvature out;
+  out.f = Eigen::VectorXd::Ones(m);
+  const double bytes = static_cast<double>(m) * static_cast<double>(r * (r + 1) / 2) * sizeof(float);
+  if (!p.weights.entry.empty() && rows && bytes <= tuning.row_gram_bytes) {
+    out.rows.resize(m, r * (r + 1) / 2);
+    add_row_grams(p, out.rows, tuning, control);
+    out.diagonals = row_diagonals(p, control);
+    return out;
+  }
+  // A = S diag(sample) S', f_i = feature_i times the largest entry weight of row i
+  Matrix<T> scaled;
+  MatrixView<const T> S = p.S;
+  if (!p.weights.sample.empty()) {
+    scaled.resize_for_overwrite(r, n);
+    for (Index j = 0; j < n; ++j)
+      for (Index k = 0; k < r; ++k) scaled(k, j) = static_cast<T>(std::sqrt(p.weights.sample[j])) * p.S(k, j);
+    S = scaled;
+  }
+  out.A = eigen(sum_of_outer_products<T>(S, control));
+  for (Index i = 0; i < m && !p.weights.feature.empty(); ++i) out.f[i] = static_cast<double>(p.weights.feature[i]);
+  if (!p.weights.entry.empty()) {
+    Eigen::VectorXd most = Eigen::VectorXd::Zero(m);
+    for (Index j = 0; j < n; ++j)
+      for (Index i = 0; i < m; ++i) most[i] = std::max(most[i], static_cast<double>(p.weights.entry(i, j)));
+    out.f = out.f.cwiseProduct(most);
+  }
+  return out;
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                                    \
-  template DictionaryReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&,       \
-                                                const Control&);                                                   \
-  template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);        \
-  template double dictionary_certificate<T>(const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, const Control&); \
-  template void into_ball(Matrix<T>&);
+template <class T>
+DictionaryReport solve_dictionary(const DictionaryProblem<T>& p, Matrix<T>& B, const StepOptions& options,
+                                  const Control& control) {
+  EigenMatrix<double> wide = eigen(B).template cast<double>();
+  const Curvature curvature = dictionary_curvature(p, true, options.tuning, control);
+  const DictionaryReport report = solve_dictionary(
+      curvature, [&](const EigenMatrix<double>& at) { return dictionary_gradient(p, at, control); }, p.positive, wide,
+      options, control);
+  eigen(B) = wide.template cast<T>();
+  return report;
+}
+
+template <class T>
+double dictionary_certificate(const DictionaryProblem<T>& p, const Matrix<T>& B, const Control& control) {
+  const EigenMatrix<double> wide = eigen(B).template cast<double>();
+  const Control whole = control.to_the_end();
+  Curvature c = dictionary_curvature(p, false, {}, whole);
+  if (!p.weights.entry.empty()) {  // max_i sum_j w_ij s_kj^2, which the bounds only overestimate
+    const EigenMatrix<double> rows = row_diagonals(p, whole);
+    c.f.setOnes();
+    for (Index k = 0; k < p.S.rows; ++k) c.A(k, k) = rows.col(k).maxCoeff();
+  }
+  return dictionary_residual(c, dictionary_gradient(p, wide, whole).N, p.positive, wide);
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                                 \
+  template DictionaryReport solve_dictionary<T>(const DictionaryProblem<T>&, Matrix<T>&, const StepOptions&,    \
+                                                const Control&);                                                \
+  template DictionaryGradient dictionary_gradient<T>(const DictionaryProblem<T>&, const EigenMatrix<double>&,   \
+                                                     const Control&);                                           \
+  template Curvature dictionary_curvature<T>(const DictionaryProblem<T>&, bool, const Tuning&, const Control&); \
+  template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

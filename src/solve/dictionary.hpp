@@ -1,6 +1,7 @@
 #pragma once
-#include <optional>
+#include <functional>
 
+#include "algebra/eigen.hpp"
 #include "solve/codes.hpp"
 
 namespace pacewise {
@@ -10,30 +11,71 @@ struct DictionaryProblem {
   MatrixView<const T> X;      // m x n
   const Weights<T>& weights;  // w v
   MatrixView<const T> S;      // r x n
+  bool positive = false;      // atoms >= 0
+};
+
+/// Half the negative gradient of the fit at B, N = (w v (X - B S)) S' (m x r), and the fit itself
+struct DictionaryGradient {
+  EigenMatrix<double> N;
+  double fit = 0;
+  DictionaryGradient& operator+=(const DictionaryGradient& other) {
+    N += other.N;
+    fit += other.fit;
+    return *this;
+  }
+};
+
+/// The curvature of the fit in B: for row i of B the Gram matrix M_i = sum_j w_ij v_ij s_j s_j'. Either M_i = f_i A for
+/// all rows (exact without entry weights, else with bounds f_i on them), or one for each row (entry weights).
+struct Curvature {
+  EigenMatrix<double> A;  // r x r
+  Eigen::VectorXd f;      // m
+  Matrix<float> rows;     // m x r (r + 1) / 2: column k (k + 1) / 2 + l, l <= k, has (M_i)_kl of all rows i; or empty
+  EigenMatrix<double> diagonals;  // with `rows`: (M_i)_kk, m x r
+
+  double largest(Index k) const;            // max_i (M_i)_kk
+  Eigen::VectorXd diagonal(Index k) const;  // (M_i)_kk of all rows
 };
 
 struct DictionaryReport : StepReport {
-  /// sum w v (X - B S)^2 at the B returned, where the step has it from the data: with entry weights
-  std::optional<double> fit;
+  double fit = 0;  // sum w v (X - B S)^2 at the B returned
 };
 
-/// B-step, the paper's eq. 14:  min_B  sum w v (X - B S)^2  subject to |b_k|_2 <= 1.
-/// By Newton's method on the Lagrange dual (r unknowns); with entry weights by cheaper steps first. B (m x r) holds the
-/// start on entry and the dictionary on return; the fit never rises. Atoms no sample uses stay as they are (scaled back
-/// into the ball if outside).
+/// Sweeps over the atoms on the model  <D, M D> - 2 <N, D>  about B, |b_k| <= 1 (and b_k >= 0): each atom is the exact
+/// minimiser with the others fixed, whose multiplier solves a secular equation. Mixes past sweeps (Anderson) where more
+/// than `mixing` are made. Ends after `sweeps` or when no atom moves by more than `goal`.
+void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool positive, int sweeps, double goal,
+                 EigenMatrix<double>& B, const Tuning& tuning, const Control& control);
+
+/// max_k |b_k - P(b_k - G_k / c_k)|_2, G = -2 N, c_k = 2 max_i (M_i)_kk, P the projection on the constraints; unused
+/// atoms (c_k = 0) count 0.
+double dictionary_residual(const Curvature& curvature, const EigenMatrix<double>& N, bool positive,
+                           const EigenMatrix<double>& B);
+
+/// The B-step over data that only `gradient` knows: in memory, or in parts.
+DictionaryReport solve_dictionary(const Curvature& curvature,
+                                  const std::function<DictionaryGradient(const EigenMatrix<double>& B)>& gradient,
+                                  bool positive, EigenMatrix<double>& B, const StepOptions& options,
+                                  const Control& control);
+
+/// B-step, the paper's eq. 14:  min_B  sum w v (X - B S)^2  subject to |b_k|_2 <= 1 (and B >= 0).
+/// B (m x r) holds the start on entry and the dictionary on return; the fit never rises. Atoms no sample uses stay as
+/// they are (scaled back into the ball if outside).
 template <class T>
 DictionaryReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
                                   const Control& control);
 
-/// Scales atoms that are longer than 1 back into the unit ball.
 template <class T>
-void into_ball(Matrix<T>& B);
+DictionaryGradient dictionary_gradient(const DictionaryProblem<T>& problem, const EigenMatrix<double>& B,
+                                       const Control& control);
+template <class T>
+Curvature dictionary_curvature(const DictionaryProblem<T>& problem, bool rows, const Tuning& tuning,
+                               const Control& control);
 
-/// max_k |b_k - P(b_k - G_k / c_k)|_2 at B, c_k = 2 max_i sum_j w_ij v_ij s_kj^2; unused atoms (c_k = 0) count 0.
 template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control);
-/// The same for data without weights, from A = S S' and C = X S'
-template <class T>
-double dictionary_certificate(const Matrix<T>& A, const Matrix<T>& C, const Matrix<T>& B, const Control& control);
+
+/// Puts every atom into the unit ball (and the positive orthant).
+void project_atoms(EigenMatrix<double>& B, bool positive);
 
 }  // namespace pacewise

@@ -5,47 +5,44 @@
 namespace pacewise {
 namespace {
 
-constexpr Index kTogether = 4;  // atoms subtracted in one pass over the sample
-
-template <class T>
-[[gnu::always_inline]] inline void subtract_atoms_of(MatrixView<const T> B, const T* s, T* x) {
-  const Index m = B.rows, r = B.cols;
-  const T* atom[kTogether];
-  T by[kTogether];
-  Index found = 0;
-  for (Index k = 0; k < r; ++k) {
-    if (s[k] == T(0)) continue;
-    atom[found] = B.col(k);
-    by[found] = s[k];
-    if (++found < kTogether) continue;
-    for (Index i = 0; i < m; ++i)
-      x[i] -= (atom[0][i] * by[0] + atom[1][i] * by[1]) + (atom[2][i] * by[2] + atom[3][i] * by[3]);
-    found = 0;
+/// x -= B s over the nonzeros of s, four atoms in one pass over x
+template <class U>
+PACEWISE_WIDE_TEMPLATE void subtract_atoms(const U* B, Index stride, Index m, const U* s, const std::int32_t* support,
+                                           Index p, U* x) {
+  Index at = 0;
+  for (; at + 4 <= p; at += 4) {
+    const std::int32_t* k = support + at;
+    const U *a = B + k[0] * stride, *b = B + k[1] * stride, *c = B + k[2] * stride, *d = B + k[3] * stride;
+    const U sa = s[k[0]], sb = s[k[1]], sc = s[k[2]], sd = s[k[3]];
+    for (Index i = 0; i < m; ++i) x[i] -= (a[i] * sa + b[i] * sb) + (c[i] * sc + d[i] * sd);
   }
-  for (Index f = 0; f < found; ++f)
-    for (Index i = 0; i < m; ++i) x[i] -= atom[f][i] * by[f];
+  for (; at < p; ++at) {
+    const U* a = B + support[at] * stride;
+    const U sa = s[support[at]];
+    for (Index i = 0; i < m; ++i) x[i] -= a[i] * sa;
+  }
 }
-
-PACEWISE_WIDE_VECTORS
-void subtract_atoms(MatrixView<const double> B, const double* s, double* x) { subtract_atoms_of(B, s, x); }
-PACEWISE_WIDE_VECTORS
-void subtract_atoms(MatrixView<const float> B, const float* s, float* x) { subtract_atoms_of(B, s, x); }
 
 }  // namespace
 
-template <class T>
-void subtract_model(MatrixView<const T> B, MatrixView<const T> S, MatrixView<T> R) {
-  Index used = 0;
-  for (Index j = 0; j < S.cols; ++j)
-    for (Index k = 0; k < S.rows; ++k) used += S(k, j) != T(0) ? 1 : 0;
-  if (4 * used > S.rows * S.cols) {  // a dense product runs four times as fast per operation
-    gemm<T>(Op::plain, Op::plain, -1, B, S, 1, R);
+template <class U>
+void subtract_product(MatrixView<const U> B, MatrixView<const U> S, MatrixView<U> R) {
+  Index nonzeros = 0;
+  for (Index j = 0; j < S.cols; ++j) nonzeros += S.rows - std::count(S.col(j), S.col(j) + S.rows, U(0));
+  if (static_cast<double>(nonzeros) > Tuning{}.dense_share * static_cast<double>(S.rows * S.cols)) {
+    eigen(R).noalias() -= eigen(B) * eigen(S);
     return;
   }
-  for (Index j = 0; j < S.cols; ++j) subtract_atoms(B, S.col(j), R.col(j));
+  Vector<std::int32_t> support(S.rows);
+  for (Index j = 0; j < S.cols; ++j) {
+    Index p = 0;
+    for (Index k = 0; k < S.rows; ++k)
+      if (S(k, j) != U(0)) support[p++] = static_cast<std::int32_t>(k);
+    subtract_atoms(B.data, B.stride, B.rows, S.col(j), support.data(), p, R.col(j));
+  }
 }
 
-template void subtract_model<float>(MatrixView<const float>, MatrixView<const float>, MatrixView<float>);
-template void subtract_model<double>(MatrixView<const double>, MatrixView<const double>, MatrixView<double>);
+template void subtract_product<float>(MatrixView<const float>, MatrixView<const float>, MatrixView<float>);
+template void subtract_product<double>(MatrixView<const double>, MatrixView<const double>, MatrixView<double>);
 
 }  // namespace pacewise

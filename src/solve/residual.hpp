@@ -1,54 +1,62 @@
 #pragma once
-#include "algebra/dense.hpp"
+#include "algebra/eigen.hpp"
 #include "algebra/parallel.hpp"
 #include "data/problem.hpp"
+#include "solve/tuning.hpp"
 
 namespace pacewise {
 
-/// Column j's own weights times x: out_i = w_ij v_ij in_i, for all features or those from `top` on
+/// What weights do to the numbers of sample j, in place: x_i *= w_ij
 template <class T, class U>
-void weigh(const Weights<T>& weights, Index j, MatrixView<U> column, Index top = 0) {
+void weigh(const Weights<T>& weights, Index j, U* x, Index m) {
   if (!weights.feature.empty())
-    for (Index i = 0; i < column.rows; ++i)
-      column(i, 0) *= static_cast<U>(weights.feature[static_cast<std::size_t>(top + i)]);
+    for (Index i = 0; i < m; ++i) x[i] *= static_cast<U>(weights.feature[i]);
   if (!weights.entry.empty()) {
-    const T* w = weights.entry.col(j) + top;
-    for (Index i = 0; i < column.rows; ++i) column(i, 0) *= static_cast<U>(w[i]);
+    const T* w = weights.entry.col(j);
+    for (Index i = 0; i < m; ++i) x[i] *= static_cast<U>(w[i]);
   }
   if (!weights.sample.empty()) {
-    const auto w = static_cast<U>(weights.sample[static_cast<std::size_t>(j)]);
-    for (Index i = 0; i < column.rows; ++i) column(i, 0) *= w;
+    const auto w = static_cast<U>(weights.sample[j]);
+    for (Index i = 0; i < m; ++i) x[i] *= w;
   }
 }
 
-/// Residuals of the samples from `first` on -> the losses of their entries, w r^2
+/// Whether all these weights are 1: then they count as absent
 template <class T>
-void square_and_weigh(const Weights<T>& weights, Index first, MatrixView<T> R) {
-  for (Index j = 0; j < R.cols; ++j) {
-    T* x = R.col(j);
-    for (Index i = 0; i < R.rows; ++i) x[i] = x[i] * x[i];
-    weigh(weights, first + j, R.columns(j, 1));
-  }
+bool all_one(const Vector<T>& weights) {
+  return std::all_of(weights.begin(), weights.end(), [](T w) { return w == T(1); });
 }
 
-/// R -= B S, by way of the nonzeros where S has few
-template <class T>
-void subtract_model(MatrixView<const T> B, MatrixView<const T> S, MatrixView<T> R);
+/// R -= B S, by the nonzeros where S has few
+template <class U>
+void subtract_product(MatrixView<const U> B, MatrixView<const U> S, MatrixView<U> R);
 
-/// Calls use(first, R, worker) for every block of samples with R = X - B S restricted to the block (m x b). R may be
-/// overwritten: it is the worker's scratch.
-template <class T, class Use>
-void for_each_residual(MatrixView<const T> X, MatrixView<const T> B, MatrixView<const T> S, const Control& control,
-                       Use&& use) {
-  const Index n = X.cols, m = X.rows;
-  std::vector<Matrix<T>> scratch(static_cast<std::size_t>(thread_count(control)));
-  for (auto& s : scratch) s.resize(m, std::min(n, kBlock));
-  parallel_blocks(block_count(n), control, [&](Index block, int worker) {
-    const Index first = block * kBlock, b = block_length(n, block);
-    const MatrixView<T> R = scratch[static_cast<std::size_t>(worker)].view().columns(0, b);
-    for (Index j = 0; j < b; ++j) std::copy_n(X.col(first + j), m, R.col(j));
-    subtract_model<T>(B, S.columns(first, b), R);
-    use(first, R, worker);
+/// Calls use(first, R, S, worker) for every block of samples, with R = X - B S (m x b) and the block's codes, both in
+/// the precision U. R is the worker's scratch and may be overwritten.
+template <class U, class T, class Use>
+void for_each_residual(MatrixView<const T> X, MatrixView<const U> B, MatrixView<const T> S, const Control& control,
+                       const Use& use) {
+  struct Scratch {
+    Matrix<U> R, S;
+  };
+  Vector<Scratch> scratch(thread_count(control), {});
+  parallel_for(X.cols, control, [&](Index first, Index count, int worker) {
+    Scratch& mine = scratch[worker];
+    if (mine.R.empty()) {
+      mine.R.resize_for_overwrite(X.rows, kBlock);
+      if (!std::is_same_v<T, U>) mine.S.resize_for_overwrite(S.rows, kBlock);
+    }
+    const MatrixView<U> R = mine.R.view().columns(0, count);
+    eigen(R) = eigen(X.columns(first, count)).template cast<U>();
+    MatrixView<const U> s;
+    if constexpr (std::is_same_v<T, U>) {
+      s = S.columns(first, count);
+    } else {
+      eigen(mine.S.view().columns(0, count)) = eigen(S.columns(first, count)).template cast<U>();
+      s = mine.S.view().columns(0, count);
+    }
+    subtract_product<U>(B, s, R);
+    use(first, R, s, worker);
   });
 }
 

@@ -70,12 +70,12 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
   if (level == Level::none) level = Level::sample;
   losses.resize(static_cast<std::size_t>(unit_count(level, m, n)));
   Matrix<double> rows(level == Level::feature ? m : 0, level == Level::feature ? blocks : 0);
-  for_each_residual<T>(X, B, S, control, [&](Index first, MatrixView<T> R, int) {
+  for_each_residual<T, T>(X, B, S, control, [&](Index first, MatrixView<T> R, MatrixView<const T>, int) {
     for (Index j = 0; j < R.cols; ++j) {
       const T* x = R.col(j);
       T* loss = level == Level::element ? losses.data() + (first + j) * m : R.col(j);
       for (Index i = 0; i < m; ++i) loss[i] = x[i] * x[i];
-      weigh(weights, first + j, MatrixView<T>(loss, m, 1));
+      weigh(weights, first + j, loss, m);
       if (level == Level::element) continue;
       if (level == Level::feature)
         for (Index i = 0; i < m; ++i) rows(i, first / kBlock) += static_cast<double>(loss[i]);

@@ -1,0 +1,396 @@
+#include "solve/separable.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "algebra/dense.hpp"
+#include "solve/lasso_path.hpp"
+#include "solve/residual.hpp"
+
+namespace pacewise {
+namespace {
+
+/// One sample of a block that has a Gram matrix of its own
+struct Sample {
+  Vector<std::int32_t> P;  // its working set
+  Matrix<double> A;        // (B' diag(w v) B + C)_PP, to float precision
+  bool exact = false;      // in double
+  double tol = 0;          // in the units of the gradient
+  double residual = 0;     // at its codes
+  bool solved = false;
+};
+
+struct Scratch {
+  explicit Scratch(Index r, const Tuning& tuning) : path(r, tuning), c_local(r), penalty(r), s_local(r) {}
+  LassoPath path;
+  Matrix<double> X, c, S, N;  // of a block
+  Matrix<double> A;           // r x r
+  Matrix<float> rows, gram;   // sqrt(w) o B_P and its Gram
+  Matrix<double> exact_rows, exact_gram;
+  Vector<double> c_local, penalty, s_local;
+  std::vector<Sample> samples = std::vector<Sample>(static_cast<std::size_t>(kBlock));
+};
+
+struct Worst {
+  double residual = 0, scale = 0;
+  int rounds = 0;
+  Worst& operator+=(const Worst& other) {
+    residual = std::max(residual, other.residual);
+    scale = std::max(scale, other.scale);
+    rounds = std::max(rounds, other.rounds);
+    return *this;
+  }
+};
+
+template <class T>
+class Separable {
+ public:
+  Separable(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
+            const StepOptions& options)
+      : p_(problem), B_(B), terms_(terms), tol_(options.tol), rounds_(options.max_rounds), tuning_(options.tuning) {
+    const Weights<T>& w = problem.weights;
+    EigenMatrix<double> root = eigen(B);
+    if (!w.feature.empty())
+      for (Index i = 0; i < B.rows; ++i) root.row(i) *= std::sqrt(static_cast<double>(w.feature[i]));
+    G_.resize(B.cols, B.cols);
+    eigen(G_).noalias() = root.transpose() * root;
+    // one Gram matrix serves all: with weights of samples, c and the penalties are divided by them
+    shared_ = w.entry.empty() && (all_one(w.sample) || terms.separable_only());
+    if (shared_ && !terms.separable_only()) eigen(G_) += eigen(terms.quadratic());
+    if (shared_) return;
+    Bt_.resize_for_overwrite(B.cols, B.rows);
+    eigen(Bt_) = eigen(B).transpose();
+  }
+
+  Worst solve_block(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
+    load(first, count, scratch);
+    return shared_ ? solve_shared(first, count, S, scratch) : solve_weighted(first, count, S, scratch);
+  }
+
+ private:
+  double sample_weight(Index j) const {
+    return p_.weights.sample.empty() ? 1 : static_cast<double>(p_.weights.sample[j]);
+  }
+
+  /// X <- the block in double, c <- B'(w v X)
+  void load(Index first, Index count, Scratch& scratch) const {
+    if (scratch.X.empty()) {
+      scratch.X.resize(B_.rows, kBlock);
+      scratch.c.resize(B_.cols, kBlock);
+      if (!shared_) {
+        scratch.S.resize(B_.cols, kBlock);
+        scratch.N.resize(B_.cols, kBlock);
+      }
+    }
+    const auto X = scratch.X.view().columns(0, count);
+    eigen(X) = eigen(p_.X.columns(first, count)).template cast<double>();
+    for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, X.col(j), X.rows);
+    eigen(scratch.c.view().columns(0, count)).noalias() = eigen(B_).transpose() * eigen(X);
+  }
+
+  double tolerance(double scale) const { return std::max(tol_, 1e-13) * scale; }
+  double scale_of(const double* c) const {
+    double most = 0;
+    for (Index k = 0; k < B_.cols; ++k) most = std::max(most, 2 * std::abs(c[k]));
+    return most;
+  }
+
+  Worst solve_shared(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
+    Worst worst;
+    const Index r = B_.cols;
+    for (Index j = 0; j < count; ++j) {
+      double* c = scratch.c.col(j);
+      const double scale = scale_of(c), weight = sample_weight(first + j);
+      worst.scale = std::max(worst.scale, scale);
+      T* s = S.col(first + j);
+      if (!(weight > 0)) {  // nothing but the penalty is left
+        for (Index k = 0; k < r; ++k)
+          if (terms_.penalty()[k] > 0) s[k] = 0;
+        continue;
+      }
+      terms_.add_linear(first + j, c);
+      for (Index k = 0; k < r; ++k) {
+        c[k] /= weight;
+        scratch.penalty[k] = terms_.penalty()[k] / weight;
+        scratch.s_local[k] = static_cast<double>(s[k]);
+      }
+      const Lasso lasso{G_, c, scratch.penalty.data(), terms_.positive(), tolerance(scale) / weight};
+      double residual = scratch.path.solve(lasso, scratch.s_local.data());
+      for (Index k = 0; k < r; ++k) s[k] = static_cast<T>(scratch.s_local[k]);
+      if constexpr (!std::is_same_v<T, double>) residual = rounded_residual(lasso, s, scratch);
+      worst.residual = std::max(worst.residual, weight * residual);
+    }
+    worst.rounds = 1;
+    return worst;
+  }
+
+  /// The KKT residual at codes rounded to T
+  double rounded_residual(const Lasso& l, const T* s, Scratch& scratch) const {
+    Eigen::Map<Eigen::VectorXd> g(scratch.c_local.data(), B_.cols);
+    g = -Eigen::Map<const Eigen::VectorXd>(l.c, B_.cols);
+    for (Index k = 0; k < B_.cols; ++k)
+      if (s[k] != T(0)) g += static_cast<double>(s[k]) * eigen(l.A).col(k);
+    double most = 0;
+    for (Index k = 0; k < B_.cols; ++k)
+      most = std::max(most, kkt_distance(2 * g[k], static_cast<double>(s[k]), l.penalty[k], l.positive));
+    return most;
+  }
+
+  /// Where samples have Gram matrices A_j of their own: a working set of atoms by a path with the mean weight, the
+  /// exact gradient of the block, then the lasso on the working set with A_PP to float precision and
+  ///   c_P = A_PP s_P + N_P,   N = B'(w v (x - B s)) + gamma Q'h - C s,
+  /// so that rounding of A costs rounds, not exactness. Atoms that break their bound join.
+  Worst solve_weighted(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
+    Worst worst;
+    const Index r = B_.cols;
+    for (Index j = 0; j < count; ++j) {
+      Sample& sample = scratch.samples[static_cast<std::size_t>(j)];
+      const double scale = scale_of(scratch.c.col(j));
+      worst.scale = std::max(worst.scale, scale);
+      sample.tol = tolerance(scale);
+      sample.solved = false;
+      sample.P.clear();
+      sample.A.resize(0, 0);
+      sample.exact = false;
+      double* s = scratch.S.col(j);
+      for (Index k = 0; k < r; ++k) s[k] = static_cast<double>(S(k, first + j));
+      terms_.add_linear(first + j, scratch.c.col(j));
+      if (std::all_of(s, s + r, [](double x) { return x == 0; })) solve_mean(first + j, scratch.c.col(j), s, scratch);
+      for (Index k = 0; k < r; ++k)
+        if (s[k] != 0) sample.P.push_back(static_cast<std::int32_t>(k));
+    }
+    for (int round = 0; round < rounds_; ++round) {
+      gradient(first, count, scratch);
+      worst.rounds = round + 1;
+      bool done = true;
+      for (Index j = 0; j < count; ++j) {
+        Sample& sample = scratch.samples[static_cast<std::size_t>(j)];
+        if (sample.solved) continue;
+        const double before = sample.residual;
+        sample.residual = join_violators(sample, scratch.S.col(j), scratch.N.col(j));
+        // solved, or as near as T has numbers
+        const bool stuck = round > 2 * static_cast<int>(tuning_.patience) && sample.residual > tuning_.stalled * before;
+        sample.solved = sample.residual <= sample.tol || stuck;
+        if (sample.solved || round + 1 == rounds_) continue;
+        if (round == static_cast<int>(tuning_.patience)) {  // float does not lead on
+          sample.exact = true;
+          sample.A.resize(0, 0);
+        }
+        done = false;
+        solve_working_set(first + j, sample, scratch.S.col(j), scratch.N.col(j), scratch);
+      }
+      if (done) break;
+    }
+    for (Index j = 0; j < count; ++j) {
+      worst.residual = std::max(worst.residual, scratch.samples[static_cast<std::size_t>(j)].residual);
+      for (Index k = 0; k < r; ++k) S(k, first + j) = static_cast<T>(scratch.S(k, j));
+    }
+    return worst;
+  }
+
+  /// s <- the solution with w v replaced by its mean over the features
+  void solve_mean(Index j, const double* c, double* s, Scratch& scratch) const {
+    const Index m = B_.rows, r = B_.cols;
+    double mean = sample_weight(j);
+    if (!p_.weights.entry.empty()) {
+      double sum = 0, all = 0;
+      for (Index i = 0; i < m; ++i) {
+        const double f = p_.weights.feature.empty() ? 1 : static_cast<double>(p_.weights.feature[i]);
+        sum += f * static_cast<double>(p_.weights.entry(i, j));
+        all += f;
+      }
+      mean *= all > 0 ? sum / all : 0;
+    }
+    if (!(mean > 0) && terms_.separable_only()) return;
+    const double unit = terms_.separable_only() ? mean : 1;
+    if (!terms_.separable_only()) {
+      if (scratch.A.empty()) scratch.A.resize(r, r);
+      eigen(scratch.A) = mean * eigen(G_) + eigen(terms_.quadratic());
+    }
+    for (Index k = 0; k < r; ++k) {
+      scratch.c_local[k] = c[k] / unit;
+      scratch.penalty[k] = terms_.penalty()[k] / unit;
+    }
+    const MatrixView<const double> A = terms_.separable_only() ? G_.view() : scratch.A.view();
+    const Lasso lasso{A, scratch.c_local.data(), scratch.penalty.data(), terms_.positive(), 1e-3 * scale_of(c) / unit};
+    scratch.path.solve(lasso, s);
+  }
+
+  /// N <- B'(w v (X - B S)) - C S + gamma Q'H of the block
+  void gradient(Index first, Index count, Scratch& scratch) const {
+    const auto X = scratch.X.view().columns(0, count);
+    const auto N = scratch.N.view().columns(0, count);
+    const auto S = scratch.S.view().columns(0, count);
+    eigen(X) = eigen(p_.X.columns(first, count)).template cast<double>();
+    subtract_product<double>(B_, S, X);
+    for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, X.col(j), X.rows);
+    eigen(N).noalias() = eigen(B_).transpose() * eigen(X);
+    if (!terms_.separable_only()) eigen(N).noalias() -= eigen(terms_.quadratic()) * eigen(S);
+    for (Index j = 0; j < count; ++j) terms_.add_linear(first + j, N.col(j));
+  }
+
+  /// The KKT residual at s; the worst atoms outside the working set join it.
+  double join_violators(Sample& sample, const double* s, const double* N) const {
+    const Index r = B_.cols;
+    double residual = 0;
+    Vector<char> in(r, 0);
+    for (const std::int32_t k : sample.P) in[k] = 1;
+    Vector<std::pair<double, std::int32_t>> outside;
+    for (Index k = 0; k < r; ++k) {
+      const double here = kkt_distance(-2 * N[k], s[k], terms_.penalty()[k], terms_.positive());
+      residual = std::max(residual, here);
+      if (in[k] == 0 && here > sample.tol) outside.emplace_back(-here, static_cast<std::int32_t>(k));
+    }
+    std::sort(outside.begin(), outside.end());
+    const auto room = static_cast<std::size_t>(
+        std::max(tuning_.stride_least, (tuning_.working_set - 1) * static_cast<double>(sample.P.size())));
+    for (std::size_t at = 0; at < std::min(room, outside.size()); ++at) sample.P.push_back(outside[at].second);
+    return residual;
+  }
+
+  void solve_working_set(Index j, Sample& sample, double* s, const double* N, Scratch& scratch) const {
+    const auto p = static_cast<Index>(sample.P.size());
+    if (sample.A.rows() != p) {
+      if (sample.exact)
+        form_gram<double>(j, sample, scratch.exact_rows, scratch.exact_gram);
+      else
+        form_gram<float>(j, sample, scratch.rows, scratch.gram);
+    }
+    for (Index at = 0; at < p; ++at) {
+      scratch.s_local[at] = s[sample.P[at]];
+      scratch.penalty[at] = terms_.penalty()[sample.P[at]];
+    }
+    for (Index at = 0; at < p; ++at) {
+      double sum = N[sample.P[at]];
+      for (Index l = 0; l < p; ++l) sum += sample.A(l, at) * scratch.s_local[l];
+      scratch.c_local[at] = sum;
+    }
+    const Lasso lasso{sample.A, scratch.c_local.data(), scratch.penalty.data(), terms_.positive(), sample.tol / 4};
+    scratch.path.solve(lasso, scratch.s_local.data());
+    for (Index at = 0; at < p; ++at) s[sample.P[at]] = static_cast<double>(static_cast<T>(scratch.s_local[at]));
+  }
+
+  /// A_PP = B_P' diag(w v) B_P + C_PP. Of a sample whose entries nearly all have the largest weight `top`:
+  ///   B_P' diag(w v) B_P = top G_PP - sum_i (top - w_i) b_i b_i'  over the few rows i that have less.
+  template <class U>
+  void form_gram(Index j, Sample& sample, Matrix<U>& rows_of, Matrix<U>& gram_of) const {
+    const auto p = static_cast<Index>(sample.P.size());
+    const Index m = B_.rows;
+    const Weights<T>& weights = p_.weights;
+    const T* entry = weights.entry.empty() ? nullptr : weights.entry.col(j);
+    const double v = sample_weight(j);
+    double top = 1, below = 0;
+    if (entry != nullptr) {
+      top = static_cast<double>(*std::max_element(entry, entry + m));
+      for (Index i = 0; i < m; ++i) below += static_cast<double>(entry[i]) < top ? 1 : 0;
+    }
+    const bool few = below <= tuning_.nearly_complete * static_cast<double>(m);
+    if (rows_of.cols() < m) rows_of.resize_for_overwrite(B_.cols, m);
+    if (gram_of.empty()) gram_of.resize(B_.cols, B_.cols);
+    Index rows = 0;  // sqrt(weight) b_iP side by side, p x rows
+    for (Index i = 0; i < m && entry != nullptr; ++i) {
+      const double f = weights.feature.empty() ? 1 : static_cast<double>(weights.feature[i]);
+      const double w = v * f * (few ? top - static_cast<double>(entry[i]) : static_cast<double>(entry[i]));
+      if (!(w > 0)) continue;
+      const auto root = static_cast<U>(std::sqrt(w));
+      U* out = rows_of.data() + rows++ * p;
+      for (Index at = 0; at < p; ++at) out[at] = root * static_cast<U>(Bt_(sample.P[at], i));
+    }
+    const MatrixView<U> gram_view(gram_of.data(), p, p);
+    if (rows > 0)
+      gram<U>(Op::plain, 1, MatrixView<const U>(rows_of.data(), p, rows), 0, gram_view);
+    else
+      std::fill_n(gram_view.data, p * p, U(0));
+    sample.A.resize_for_overwrite(p, p);
+    for (Index l = 0; l < p; ++l)
+      for (Index k = 0; k < p; ++k) {
+        const auto own = static_cast<double>(gram_view(k, l));
+        double a = few ? v * top * G_(sample.P[k], sample.P[l]) - own : own;
+        if (!terms_.separable_only()) a += terms_.quadratic()(sample.P[k], sample.P[l]);
+        sample.A(k, l) = a;
+      }
+    // what rounding to float took from the diagonal; it slows the rounds by next to nothing and moves no solution
+    double most = 0;
+    for (Index k = 0; k < p; ++k) most = std::max(most, sample.A(k, k));
+    for (Index k = 0; k < p; ++k) sample.A(k, k) += (std::is_same_v<U, float> ? tuning_.float_ridge : 1e-14) * most;
+  }
+
+  const CodesProblem<T>& p_;
+  MatrixView<const double> B_;
+  const CodeTerms<T>& terms_;
+  double tol_;
+  int rounds_;
+  const Tuning& tuning_;
+  Matrix<double> G_;   // B' diag(feature) B
+  Matrix<double> Bt_;  // B', r x m
+  bool shared_ = true;
+};
+
+}  // namespace
+
+template <class T>
+StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
+                           Matrix<T>& S, const StepOptions& options, const Control& control) {
+  const SerialBlas serial;
+  const Separable<T> step(problem, B, terms, options);
+  Vector<std::unique_ptr<Scratch>> scratch(thread_count(control));
+  Vector<Worst> worst(thread_count(control), {});
+  parallel_for(S.cols(), control, [&](Index first, Index count, int worker) {
+    if (!scratch[worker]) scratch[worker] = std::make_unique<Scratch>(S.rows(), options.tuning);
+    worst[worker] += step.solve_block(first, count, S, *scratch[worker]);
+  });
+  Worst all;
+  for (const Worst& one : worst) all += one;
+  const double certificate = all.scale > 0 ? all.residual / all.scale : all.residual;
+  return {certificate, all.rounds, certificate <= options.tol && !control.stop()};
+}
+
+template <class T>
+Matrix<T> pursue_separable(const CodesProblem<T>& p, MatrixView<const double> B, Index nonzeros, double target,
+                           const Control& control) {
+  const SerialBlas serial;
+  const Index m = B.rows, r = B.cols;
+  Matrix<T> S(r, p.X.cols);
+  const Vector<double> none(r, 0.0);
+  const bool shared = p.weights.entry.empty() && p.weights.feature.empty();
+  Matrix<double> G(r, r);
+  eigen(G).noalias() = eigen(B).transpose() * eigen(B);
+  parallel_for(p.X.cols, control, [&](Index first, Index count, int) {
+    LassoPath path(r);
+    Matrix<double> A = G, root(m, r);
+    Vector<double> c(r), s(r), x(m), w(m);
+    for (Index j = first; j < first + count; ++j) {
+      std::fill(w.begin(), w.end(), 1.0);
+      weigh(p.weights, j, w.data(), m);
+      double xx = 0;
+      for (Index i = 0; i < m; ++i) {
+        x[i] = w[i] * static_cast<double>(p.X(i, j));
+        xx += x[i] * static_cast<double>(p.X(i, j));
+      }
+      const double v = shared ? w[0] : 1;
+      eigen(MatrixView<double>(c.data(), r, 1)).noalias() =
+          eigen(B).transpose() * eigen(MatrixView<const double>(x.data(), m, 1)) / (v > 0 ? v : 1);
+      if (!shared) {
+        for (Index k = 0; k < r; ++k)
+          for (Index i = 0; i < m; ++i) root(i, k) = std::sqrt(w[i]) * B(i, k);
+        eigen(A).noalias() = eigen(root).transpose() * eigen(root);
+      }
+      if (!(xx > 0)) continue;
+      path.pursue({A, c.data(), none.data()}, xx / v, nonzeros, target / v, s.data());
+      for (Index k = 0; k < r; ++k) S(k, j) = static_cast<T>(s[k]);
+    }
+  });
+  return S;
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                                 \
+  template StepReport solve_separable<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&, \
+                                         Matrix<T>&, const StepOptions&, const Control&);                       \
+  template Matrix<T> pursue_separable<T>(const CodesProblem<T>&, MatrixView<const double>, Index, double,       \
+                                         const Control&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

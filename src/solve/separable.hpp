@@ -1,0 +1,16 @@
+#pragma once
+#include "solve/code_terms.hpp"
+
+namespace pacewise {
+
+/// Codes of samples that nothing ties together, B in double. See solve_codes.
+template <class T>
+StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
+                           Matrix<T>& S, const StepOptions& options, const Control& control);
+
+/// See pursue_codes.
+template <class T>
+Matrix<T> pursue_separable(const CodesProblem<T>& problem, MatrixView<const double> B, Index nonzeros, double target,
+                           const Control& control);
+
+}  // namespace pacewise
