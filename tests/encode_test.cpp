@@ -46,12 +46,12 @@ Options training_options(Level level) {
   Options o;
   o.atoms = 8;
   o.beta_ratio = 0.05;
-  o.schedule.level = level;
-  o.schedule.plain_iter = o.schedule.warm_iter = 3;
-  o.schedule.pace_iter = 5;
-  o.schedule.polish = 0;
-  o.schedule.final = 0.9;
-  o.schedule.max_iter = 30;
+  o.level = level;
+  o.plain_iter = o.warm_iter = 3;
+  o.pace_iter = 5;
+  o.polish = 0;
+  o.final = 0.9;
+  o.max_iter = 30;
   return o;
 }
 
@@ -155,7 +155,7 @@ TEST(Encode, PacedEncodingFindsTheCorruptedEntriesOfNewSamples) {
   Options o = training_options(Level::element);
   o.atoms = 10;
   o.normalize = Normalize::none;
-  o.graph.kind = GraphKind::none;
+  o.graph = GraphKind::none;
   const auto model = model_of(fit<double>(train.problem(), o, {}));
   EXPECT_DOUBLE_EQ(model.entry_lambda, model.lambda);
 

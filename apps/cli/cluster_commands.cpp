@@ -139,7 +139,7 @@ int run_graph(const GraphArguments& a) {
   for (const std::string* path : {&a.output, &a.incidence})
     if (!path->empty() && !path->ends_with(".mtx"))
       throw UsageError(printable(*path, 200) + ": a sparse matrix is written as .mtx");
-  if (!a.incidence.empty() && a.options.kind != GraphKind::hypergraph)
+  if (!a.incidence.empty() && a.options.graph != GraphKind::hypergraph)
     throw UsageError("--incidence: only a hypergraph has an incidence matrix");
   check_writable(a.output);
   check_writable(a.incidence);
@@ -147,7 +147,7 @@ int run_graph(const GraphArguments& a) {
   const Table<double> table = read_data<double>(a.data, console);
   Problem<double> problem;
   problem.values = table.values;
-  const Data<double> data = prepare(problem, a.normalize);
+  const Data<double> data = prepare(problem, a.options.normalize);
   Control control;
   control.threads = a.data.threads;
   control.cancel = &interrupted();
@@ -159,8 +159,8 @@ int run_graph(const GraphArguments& a) {
   control.neighbours_done = &neighbours;
   console.stage(doing);
   Graph graph;
-  if (!a.points_file.empty()) {
-    const Matrix<double> points = read_points(a.points_file, table.samples(), console);
+  if (const auto file = a.files.find("graph_space"); file != a.files.end()) {
+    const Matrix<double> points = read_points(file->second, table.samples(), console);
     graph = build_graph_from_neighbours(nearest<double>(points, a.options.k, control), points, a.options);
   } else {
     const Matrix<double> holes = with_holes(data);

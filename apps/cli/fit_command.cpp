@@ -8,10 +8,10 @@
 #include "apps/cli/commands.hpp"
 #include "apps/cli/fit_report.hpp"
 #include "apps/cli/model_file.hpp"
-#include "apps/cli/option_text.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/outputs.hpp"
 #include "apps/cli/signals.hpp"
+#include "model/options_json.hpp"
 #include "pacewise/version.hpp"
 
 namespace pacewise::cli {
@@ -30,7 +30,7 @@ void check_paths(const FitArguments& a) {
     throw UsageError("precision = " + a.precision + ": must be single or double");
   check_table_path("--codes", a.codes);
   check_table_path("--weights-out", a.weights_out);
-  if (a.options.schedule.level == Level::none && !a.weights_out.empty() && a.resume.empty())
+  if (a.options.level == Level::none && !a.weights_out.empty() && a.resume.empty())
     throw UsageError("--weights-out: level none has no self-paced weights; leave it out or choose a level");
   for (const std::string* path : {&a.output, &a.codes, &a.weights_out, &a.json, &a.report, &a.checkpoint})
     check_writable(*path);
@@ -51,14 +51,14 @@ template <class T>
 void check_memory(const Options& options, Index m, Index n) {
   const auto features = static_cast<double>(m), samples = static_cast<double>(n);
   const auto atoms = static_cast<double>(options.atoms);
-  const double copies = options.schedule.level == Level::element ? 6 : 2;
+  const double copies = options.level == Level::element ? 6 : 2;
   const double bytes = sizeof(T) * (copies * features * samples + 3 * atoms * samples + 2 * atoms * features);
   const auto free = static_cast<double>(available_memory());
   if (bytes <= free) return;
   throw ReadError(
       fmt::format("{} samples x {} features with {} atoms need at least {}, {} are free; use fewer of them{}{}", n, m,
                   options.atoms, size_text(bytes), size_text(free), sizeof(T) == 8 ? " or --precision single" : "",
-                  options.schedule.level == Level::element ? " or --level sample" : ""));
+                  options.level == Level::element ? " or --level sample" : ""));
 }
 
 /// One fit in precision T, from reading to writing.
@@ -85,13 +85,26 @@ class FitRun {
     labels_ = labels_for(a_.labels, table_.labels, n, console_);
     problem_.values = table_.values;
     problem_.weights = read_weights<T>(a_.weights, m, n, console_);
-    if (!a_.graph_file.empty()) {
-      graph_ = read_graph(a_.graph_file, n, options_.graph.normalized, console_);
+    if (const std::string* file = file_of("graph")) {
+      graph_ = read_graph(*file, n, options_.normalized_laplacian, console_);
       check_laplacian(graph_->laplacian);
     }
-    if (!a_.points_file.empty()) points_ = read_points(a_.points_file, n, console_);
+    if (const std::string* file = file_of("graph_space")) points_ = read_points(*file, n, console_);
+    if (const std::string* file = file_of("atom_penalty")) {
+      const Matrix<double> numbers = read_matrix(*file, console_);
+      find_option("atom_penalty")->set(options_, std::vector<double>(numbers.data(), numbers.data() + numbers.size()));
+      validate(options_);
+    }
+    if (!a_.dictionary.empty()) dictionary_ = read_matrix(a_.dictionary, console_);
+    if (!a_.start_codes.empty()) codes_ = read_matrix(a_.start_codes, console_);
     sources_ = {checksum_of(table_.values), !a_.weights.empty(), graph_.has_value(), points_.has_value()};
     if (resumed_ == nullptr) use_graph_file();
+  }
+
+  /// The file that was given for an option, if one was
+  const std::string* file_of(const char* option) const {
+    const auto found = a_.files.find(option);
+    return found == a_.files.end() ? nullptr : &found->second;
   }
 
   /// A graph from a file has no hyperedges.
@@ -115,11 +128,10 @@ class FitRun {
     if (c.sources.graph != sources_.graph) refuse("was made with --graph FILE or without; give the same again");
     if (c.sources.graph_points != sources_.graph_points)
       refuse("was made with --graph-space FILE or without; give the same again");
-    const ScheduleOptions limits = a_.options.schedule;
     options_ = c.options;
     for (const std::string& option : a_.given) {
-      if (option == "--tol") options_.schedule.tol = limits.tol;
-      if (option == "--max-iter") options_.schedule.max_iter = limits.max_iter;
+      if (option == "--tol") options_.tol = a_.options.tol;
+      if (option == "--max-iter") options_.max_iter = a_.options.max_iter;
     }
   }
 
@@ -134,17 +146,19 @@ class FitRun {
     FitInputs inputs;
     if (graph_) inputs.graph = &*graph_;
     if (points_) inputs.graph_points = &*points_;
-    const bool graph = (options_.alpha > 0 || options_.gamma > 0) && options_.graph.kind != GraphKind::none && !graph_;
-    const std::string doing = graph ? fmt::format("{} ({}, k = {})", name_of(options_.graph.kind),
-                                                  to_string(options_.graph.space), options_.graph.k)
-                                    : std::string();
+    if (dictionary_) inputs.dictionary = &*dictionary_;
+    if (codes_) inputs.codes = &*codes_;
+    const bool graph = (options_.alpha > 0 || options_.gamma > 0) && options_.graph != GraphKind::none && !graph_;
+    const std::string doing =
+        graph ? fmt::format("{} ({}, k = {})", name_of(options_.graph), to_string(options_.graph_space), options_.k)
+              : std::string();
     const std::function<void(double)> neighbours = [&](double share) {
       console_.fraction("neighbours of the " + doing, share);
     };
     control.neighbours_done = &neighbours;
     console_.stage(fmt::format("{} samples x {} features; {}first codes of {} atoms", table_.samples(),
                                table_.features(), graph ? doing + ", " : doing, options_.atoms));
-    if (!a_.report.empty()) weight_history_.emplace(problem_, options_.schedule.level);
+    if (!a_.report.empty()) weight_history_.emplace(problem_, options_.level);
     const State<T>* start = resumed_ != nullptr && resumed_->started ? &resumed_->state : nullptr;
     return fit<T>(
         problem_, options_, control, [this](const Record& r, const State<T>& s) { return after_iteration(r, s); },
@@ -158,7 +172,7 @@ class FitRun {
     return true;
   }
 
-  ModelFile<T> file_of() const {
+  ModelFile<T> new_file() const {
     ModelFile<T> file;
     file.samples = table_.samples();
     file.features = table_.features();
@@ -169,7 +183,7 @@ class FitRun {
   }
 
   void save_checkpoint(const std::string& path, const State<T>* state) const {
-    ModelFile<T> file = file_of();
+    ModelFile<T> file = new_file();
     file.is_checkpoint = true;
     file.started = state != nullptr;
     if (state != nullptr) file.state = *state;
@@ -209,8 +223,8 @@ class FitRun {
   json json_of(const Result<T>& r) const {
     json options = to_json(options_);
     options["precision"] = a_.precision;
-    if (graph_) options["graph"] = a_.graph_file;
-    if (points_) options["graph_space"] = a_.points_file;
+    if (graph_) options["graph"] = *file_of("graph");
+    if (points_) options["graph_space"] = *file_of("graph_space");
     json out = {{"version", kVersion},
                 {"options", options},
                 {"shape", {table_.samples(), table_.features()}},
@@ -249,7 +263,7 @@ class FitRun {
 
   void write(Result<T>& r) {
     console_.stage("writing " + a_.output);
-    ModelFile<T> file = file_of();
+    ModelFile<T> file = new_file();
     file.model = model_of(r);
     file.summary = {r.termination, r.detail, r.objective, r.certificate, r.lambda, r.selected, r.density, r.notes};
     file.sample_scale = r.data.sample_scale;
@@ -258,7 +272,7 @@ class FitRun {
     if (!a_.checkpoint.empty()) save_checkpoint(a_.checkpoint, r.state.iteration > 0 ? &r.state : nullptr);
     if (!a_.codes.empty()) write_codes(a_.codes, r.state.codes);
     if (!a_.weights_out.empty() && !r.weights.empty())
-      write_unit_weights(a_.weights_out, r.weights, options_.schedule.level, table_.features());
+      write_unit_weights(a_.weights_out, r.weights, options_.level, table_.features());
     clustering_ = cluster(r);
     if (!a_.json.empty()) write_json(a_.json, json_of(r));
     if (!a_.report.empty())
@@ -305,7 +319,7 @@ class FitRun {
   Problem<T> problem_;
   std::optional<Labels> labels_;
   std::optional<Graph> graph_;
-  std::optional<Matrix<double>> points_;
+  std::optional<Matrix<double>> points_, dictionary_, codes_;
   Sources sources_;
   std::optional<WeightHistory<T>> weight_history_;
   std::optional<Clustering> clustering_;

@@ -57,7 +57,7 @@ TextTable summary_table(const Result<T>& r) {
   TextTable t;
   t.rows = {{"samples x features", fmt::format("{} x {}", r.data.values.cols(), r.data.values.rows())},
             {"atoms", std::to_string(r.state.dictionary.cols())},
-            {"level", std::string(name_of(r.options.schedule.level))},
+            {"level", std::string(name_of(r.options.level))},
             {"ended", std::string(name_of(r.termination))},
             {"iterations", std::to_string(iterations)},
             {"objective", figure_text(r.objective.total())},
@@ -132,7 +132,7 @@ std::string fit_page(const FitReport<T>& report) {
   page.paragraph(certificates);
   for (const std::string& note : r.notes) page.paragraph("Note: " + note);
   add_convergence(page, r.state.history);
-  if (r.options.schedule.level == Level::none)
+  if (r.options.level == Level::none)
     add_first_samples(page, report, shape);
   else
     add_trust(page, report, shape);

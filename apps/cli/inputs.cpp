@@ -165,6 +165,15 @@ Matrix<double> read_points(const std::string& path, Index samples, Console& cons
   return cast<double>(table.values);
 }
 
+Matrix<double> read_matrix(const std::string& path, Console& console) {
+  const Table<double> table = read_dense<double>(path, {}, console);
+  for (Index j = 0; j < table.samples(); ++j)
+    for (Index i = 0; i < table.features(); ++i)
+      if (!std::isfinite(table.values(i, j)))
+        fail(path, fmt::format("{} in row {}, column {}; must be finite", table.values(i, j), j, i));
+  return cast<double>(table.values);
+}
+
 std::string with_file_name(const std::string& complaint) {
   const Origins& files = origins();
   const auto speaks_of = [&](std::string_view argument) { return complaint.starts_with(argument); };

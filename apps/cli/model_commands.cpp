@@ -8,11 +8,11 @@
 #include "apps/cli/container.hpp"
 #include "apps/cli/describe.hpp"
 #include "apps/cli/model_file.hpp"
-#include "apps/cli/option_text.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/signals.hpp"
 #include "apps/report/table.hpp"
 #include "model/fitter.hpp"
+#include "model/options_json.hpp"
 
 namespace pacewise::cli {
 namespace {
@@ -74,7 +74,7 @@ Result<T> recompute(const ModelDataArguments& a, const ModelFile<T>& file, Conso
   std::optional<Matrix<double>> points;
   FitInputs inputs;
   if (!a.graph_file.empty())
-    inputs.graph = &graph.emplace(read_graph(a.graph_file, file.samples, file.options.graph.normalized, console));
+    inputs.graph = &graph.emplace(read_graph(a.graph_file, file.samples, file.options.normalized_laplacian, console));
   if (!a.points_file.empty()) inputs.graph_points = &points.emplace(read_points(a.points_file, file.samples, console));
   State<T> state = file.state;
   state.schedule.finished = state.schedule.stalled = true;  // nothing is to be taken up again

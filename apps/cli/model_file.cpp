@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "apps/cli/container.hpp"
-#include "apps/cli/option_text.hpp"
 #include "io/file_error.hpp"
+#include "model/options_json.hpp"
 #include "pacewise/version.hpp"
 
 namespace pacewise::cli {
@@ -224,7 +224,7 @@ ModelFile<T> parse(const ContainerReader& in) {
   f.summary = summary_from(h);
   f.model.dictionary = f.state.dictionary;
   f.model.beta = f.state.beta;
-  f.model.level = f.options.schedule.level;
+  f.model.level = f.options.level;
   f.model.regularizer = f.options.regularizer;
   f.model.lambda = f.summary.lambda;
   f.model.entry_lambda = h.at("entry_lambda");

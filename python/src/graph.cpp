@@ -12,11 +12,11 @@ using namespace nb::literals;
 template <class T>
 nb::tuple build(const Rows<T>& X, const std::string& kind, Index k, const std::string& space, const std::string& weight,
                 bool normalized, double heat_width, std::uint64_t seed, int threads) {
-  GraphOptions options;
+  Options options;
   options.kind = parse_graph(kind);
   options.k = k;
   options.space = parse_space(space);
-  options.weight = parse_edge_weight(weight);
+  options.weight = parse<EdgeWeight>(weight);
   options.normalized = normalized;
   options.heat_width = heat_width;
   options.seed = seed;

@@ -64,13 +64,13 @@ Model<T> to_model(const Rows<T>& dictionary, const nb::dict& d) {
   Model<T> model;
   model.dictionary = copy(dictionary);
   model.beta = nb::cast<double>(d["beta"]);
-  model.level = parse_level(nb::cast<std::string>(d["level"]));
+  model.level = parse<Level>(nb::cast<std::string>(d["level"]));
   model.regularizer =
       to_regularizer(nb::cast<std::string>(d["regularizer"]), nb::cast<nb::dict>(d["regularizer_params"]));
   model.lambda = nb::cast<double>(d["lambda"]);
   model.feature_weights = line("feature_weights");
   model.entry_lambda = nb::cast<double>(d["entry_lambda"]);
-  model.normalization.kind = parse_normalize(nb::cast<std::string>(d["normalize"]));
+  model.normalization.kind = parse<Normalize>(nb::cast<std::string>(d["normalize"]));
   model.normalization.shift = line("shift");
   model.normalization.scale = line("scale");
   return model;
@@ -215,7 +215,7 @@ void bind(nb::module_& m) {
 }  // namespace
 
 void bind_model(nb::module_& m) {
-  m.def("preset_options", [](const std::string& which) { return from_options(preset(parse_preset(which))); });
+  m.def("preset_options", [](const std::string& which) { return from_options(preset(parse<Preset>(which))); });
   m.def("check_options", [](const nb::dict& given) { to_options(given); });
   bind<float>(m);
   bind<double>(m);

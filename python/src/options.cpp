@@ -85,8 +85,8 @@ const std::vector<Field>& fields() {
 }  // namespace
 
 GraphKind parse_graph(const std::string& given) { return parse<GraphKind>(kGraphs, "graph", given); }
-EdgeWeight parse_edge_weight(const std::string& given) { return parse<EdgeWeight>(kEdges, "edge_weight", given); }
-Normalize parse_normalize(const std::string& given) { return parse<Normalize>(kNormalize, "normalize", given); }
+EdgeWeight parse<EdgeWeight>(const std::string& given) { return parse<EdgeWeight>(kEdges, "edge_weight", given); }
+Normalize parse<Normalize>(const std::string& given) { return parse<Normalize>(kNormalize, "normalize", given); }
 
 Regularizer to_regularizer(const std::string& given, const nb::dict& parameters) {
   Regularizer out = parse_regularizer(given);
@@ -107,7 +107,7 @@ Regularizer to_regularizer(const std::string& given, const nb::dict& parameters)
 
 Options to_options(const nb::dict& given) {
   Options out =
-      preset(given.contains("preset") ? parse_preset(nb::cast<std::string>(given["preset"])) : Preset::robust);
+      preset(given.contains("preset") ? parse<Preset>(nb::cast<std::string>(given["preset"])) : Preset::robust);
   nb::dict parameters;
   std::string regularizer(name_of(out.regularizer));
   for (const auto& [key, value] : given) {

@@ -10,7 +10,7 @@ nb::dict from_options(const Options& options);
 
 Regularizer to_regularizer(const std::string& name, const nb::dict& parameters);
 GraphKind parse_graph(const std::string& text);
-EdgeWeight parse_edge_weight(const std::string& text);
-Normalize parse_normalize(const std::string& text);
+EdgeWeight parse<EdgeWeight>(const std::string& text);
+Normalize parse<Normalize>(const std::string& text);
 
 }  // namespace pacewise::python

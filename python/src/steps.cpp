@@ -185,7 +185,7 @@ nb::dict objective_parts(const Rows<T>& X, const Rows<T>& dictionary, const Rows
                          double eta, int threads) {
   const MatrixView<const T> x = view(X);
   check_shapes<T>(x, view(dictionary), view(codes));
-  const Level level = parse_level(level_name);
+  const Level level = parse<Level>(level_name);
   const Regularizer regularizer = to_regularizer(regularizer_name, parameters);
   require(lambda > 0, "lam = " + std::to_string(lambda) + ": must be > 0");
   const Ties<T> ties(x.cols, view(dictionary).cols, laplacian, alpha, incidence, consistency, gamma);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algebra/parallel.hpp"
+#include "pacewise/options.hpp"
 
 namespace pacewise {
 
@@ -37,12 +38,6 @@ template <class T>
 struct Problem {
   MatrixView<const T> values;  // X, m x n: a column is a sample. NaN = missing = weight 0
   Weights<T> weights;          // the user's, finite and >= 0, separate from the values
-};
-
-enum class Normalize : std::uint8_t {
-  none,
-  unit,     // each sample to unit norm over its observed entries
-  standard  // each feature to mean 0 and standard deviation 1 over its observed entries
 };
 
 /// How new samples are brought to the scale of the training data, and results back.

@@ -118,7 +118,7 @@ Model<T> model_of(const Result<T>& result) {
   Model<T> model;
   model.dictionary = result.state.dictionary;
   model.beta = result.state.beta;
-  model.level = result.options.schedule.level;
+  model.level = result.options.level;
   model.regularizer = result.options.regularizer;
   model.lambda = result.lambda;
   model.normalization = result.data.normalization;

@@ -3,7 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "model/options.hpp"
+#include "data/problem.hpp"
+#include "graph/graph.hpp"
+#include "pace/schedule.hpp"
+#include "pacewise/options.hpp"
 #include "solve/objective.hpp"
 
 namespace pacewise {
@@ -83,6 +86,8 @@ using Callback = std::function<bool(const Record&, const State<T>&)>;
 struct FitInputs {
   const Graph* graph = nullptr;                  // instead of building one
   const Matrix<double>* graph_points = nullptr;  // D x n: look for neighbours in this space
+  const Matrix<double>* dictionary = nullptr;    // m x r: the first B; else samples drawn at random
+  const Matrix<double>* codes = nullptr;         // r x n: the first S; else plain sparse coding
 };
 
 /// Algorithm 1 of the paper as corrected in the design: plain sparse coding, then with the graph terms, then paced.
