@@ -37,17 +37,9 @@ install(FILES "${PROJECT_BINARY_DIR}/pacewise.pc" DESTINATION "${CMAKE_INSTALL_L
 
 if(TARGET pacewise-cli)
   install(TARGETS pacewise-cli)
-  file(GLOB pacewise_manual CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.1")
-  install(FILES ${pacewise_manual} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-  set(completions "${PROJECT_SOURCE_DIR}/completions")
-  if(EXISTS "${completions}/pacewise.bash")
-    install(FILES "${completions}/pacewise.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
-            RENAME pacewise)
-  endif()
-  if(EXISTS "${completions}/_pacewise")
-    install(FILES "${completions}/_pacewise" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-  endif()
-  if(EXISTS "${completions}/pacewise.fish")
-    install(FILES "${completions}/pacewise.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
-  endif()
+  install(FILES "${pacewise_pages}/pacewise.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES "${pacewise_pages}/pacewise.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+          RENAME pacewise)
+  install(FILES "${pacewise_pages}/_pacewise" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${pacewise_pages}/pacewise.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()

@@ -16,38 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import as_rows, from_parts, seed_of, sparse_parts, thread_number, weights_of
+from ._arrays import as_rows, from_parts, sparse_parts, thread_number, weights_of
+from ._options import options_of, parameters_doc, regularizer_params_doc
 from ._progress import watcher
 
-# the type the library wants for each option; None stands for the preset's value
-_TYPES: dict[str, Callable] = {
-    "n_components": int,
-    "beta": float,
-    "beta_ratio": float,
-    "alpha": float,
-    "gamma": float,
-    "eta": float,
-    "level": str,
-    "regularizer": str,
-    "regularizer_params": dict,
-    "pace": str,
-    "mu": float,
-    "select": float,
-    "final": float,
-    "pace_iter": int,
-    "plain_iter": int,
-    "warm_iter": int,
-    "polish": int,
-    "preset": str,
-    "graph": str,
-    "n_neighbors": int,
-    "graph_space": str,
-    "edge_weight": str,
-    "normalize": str,
-    "max_iter": int,
-    "tol": float,
-    "step_tol": float,
-}
+# parameters that are not options of the table: how to run, and where to start
+_RUN = ("max_seconds", "n_threads", "verbose", "callback", "dict_init", "code_init")
 _OFFSET_SAMPLES = 1000
 _OFFSET_SHARE = 0.1
 _FORMAT = "pacewise-model-1"
@@ -68,29 +42,25 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     Parameters
     ----------
-    n_components : number r of atoms
-    beta : sparsity, >= 0. There is no 1/2 before the fit: this is twice the lambda of scikit-learn and SPAMS.
-    beta_ratio : used when ``beta`` is None: the share of the smallest beta at which all codes are zero
-    alpha, gamma, eta : manifold term, hypergraph consistency term, ridge of the consistency map
-    level : what carries a self-paced weight: "none", "sample", "feature" or "element"
-    regularizer : "hard", "linear", "polynomial", "logarithmic", "mixture" or "welsch"
-    regularizer_params : dict: polynomial ``power``, logarithmic ``scale``, mixture ``ratio``
-    pace : "geometric" (lambda grows by ``mu``) or "quantile" (the share let in grows from ``select`` to ``final``)
-    mu, select, final, pace_iter : see ``pace``; ``final`` < 1 keeps the worst units out for good
-    plain_iter, warm_iter : iterations without, then with, the graph terms before the pace begins
-    polish : at most this many iterations with all weights 1 after the pace
+    {options}
+    regularizer_params : dict
+        Of the regulariser chosen; {regularizer_params}.
     preset : "robust" or "paper"
-    graph : "none", "knn" or "hypergraph"
-    n_neighbors, edge_weight : of the graph; 5 by the preset "robust", 3 by "paper"
-    graph_space : where neighbours are looked for: "raw", "pca:D", "half:D", "white:D" or "robust:D"
-    normalize : "unit" (each sample), "standard" (each feature) or "none"
-    max_iter, tol : iterations at most; relative fall of the objective that counts as a stall
-    step_tol : certificate asked of the steps at the end of the run
-    max_seconds : time limit, None for none
-    random_state : an int is the seed itself; same seed, same bits, for any number of threads
-    n_threads : None for all
-    verbose : 1 prints a table line per iteration, "bar" draws a progress bar
-    callback : called with a dict of the iteration's record; returning False stops the fit
+        Where the defaults come from.
+    dict_init : (r, m) array
+        The dictionary to start from; else samples drawn at random.
+    code_init : (n, r) array
+        The codes to start from.
+    max_seconds : float
+        Time limit.
+    random_state : int, Generator, RandomState or None
+        An int is the seed itself; same seed, same bits, for any number of threads.
+    n_threads : int
+        None for all.
+    verbose : 0, 1 or "bar"
+        1 prints a table line per iteration, "bar" draws a progress bar.
+    callback : callable
+        Called with a dict of the iteration's record; returning False stops the fit.
 
     Attributes
     ----------
@@ -117,6 +87,10 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         *,
         beta: float | None = None,
         beta_ratio: float | None = None,
+        l2: float | None = None,
+        atom_penalty: ArrayLike | None = None,
+        positive_codes: bool = False,
+        positive_atoms: bool = False,
         alpha: float | None = None,
         gamma: float | None = None,
         eta: float | None = None,
@@ -136,10 +110,14 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         n_neighbors: int | None = None,
         graph_space: str | None = None,
         edge_weight: str | None = None,
+        heat_width: float | None = None,
+        normalized_laplacian: bool | None = None,
         normalize: str | None = None,
         max_iter: int | None = None,
         tol: float | None = None,
         step_tol: float | None = None,
+        dict_init: ArrayLike | None = None,
+        code_init: ArrayLike | None = None,
         max_seconds: float | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
@@ -149,6 +127,10 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.n_components = n_components
         self.beta = beta
         self.beta_ratio = beta_ratio
+        self.l2 = l2
+        self.atom_penalty = atom_penalty
+        self.positive_codes = positive_codes
+        self.positive_atoms = positive_atoms
         self.alpha = alpha
         self.gamma = gamma
         self.eta = eta
@@ -168,10 +150,14 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.n_neighbors = n_neighbors
         self.graph_space = graph_space
         self.edge_weight = edge_weight
+        self.heat_width = heat_width
+        self.normalized_laplacian = normalized_laplacian
         self.normalize = normalize
         self.max_iter = max_iter
         self.tol = tol
         self.step_tol = step_tol
+        self.dict_init = dict_init
+        self.code_init = code_init
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_threads = n_threads
@@ -210,10 +196,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self
 
     def _fit(self, X: Any, weights: tuple[Any, Any, Any], graph: Any, graph_points: Any) -> None:
-        options: dict[str, Any] = {"seed": seed_of(self.random_state)}
-        for name, kind in _TYPES.items():
-            value = getattr(self, name)
-            options[name] = None if value is None else kind(value)
+        options = options_of({k: v for k, v in self.get_params(deep=False).items() if k not in _RUN})
         if isinstance(self.verbose, str) and self.verbose != "bar":
             raise _core.Error(f"verbose = {self.verbose}: must be 0, 1 or 'bar'")
         X = self._rows(X, reset=True)
@@ -231,6 +214,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 laplacian=sparse_parts("graph", laplacian),
                 incidence=sparse_parts("graph", incidence),
                 graph_points=None if graph_points is None else as_rows("graph_points", graph_points, np.float64),
+                dictionary=None if self.dict_init is None else as_rows("dict_init", self.dict_init, np.float64),
+                codes=None if self.code_init is None else as_rows("code_init", self.code_init, np.float64),
                 threads=thread_number(self.n_threads),
                 max_seconds=None if self.max_seconds is None else float(self.max_seconds),
                 callback=callback,
@@ -411,6 +396,12 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+if SelfPacedSparseCoder.__doc__ is not None:  # python -OO has none
+    SelfPacedSparseCoder.__doc__ = SelfPacedSparseCoder.__doc__.replace(
+        "{options}", parameters_doc().replace("\n", "\n    ")
+    ).replace("{regularizer_params}", regularizer_params_doc())
 
 
 def _number(value: Any) -> Any:

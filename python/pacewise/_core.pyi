@@ -12,6 +12,7 @@ class Error(ValueError): ...
 def choose_blas_kernels() -> None: ...
 def preset_options(which: str, /) -> dict[str, Any]: ...
 def check_options(given: dict[str, Any], /) -> None: ...
+def option_table() -> list[dict[str, Any]]: ...
 def fit(
     X: NDArray,
     sample_weight: NDArray | None,
@@ -21,6 +22,8 @@ def fit(
     laplacian: Sparse | None,
     incidence: Sparse | None,
     graph_points: NDArray | None,
+    dictionary: NDArray | None,
+    codes: NDArray | None,
     threads: int,
     max_seconds: float | None,
     callback: Callable[[dict[str, Any]], Any] | None,
@@ -86,17 +89,7 @@ def objective(
     eta: float,
     threads: int,
 ) -> dict[str, float]: ...
-def build_graph(
-    X: NDArray,
-    kind: str,
-    k: int,
-    space: str,
-    weight: str,
-    normalized: bool,
-    heat_width: float,
-    seed: int,
-    threads: int,
-) -> tuple[Sparse | None, Sparse | None, Any]: ...
+def build_graph(X: NDArray, options: dict[str, Any], threads: int) -> tuple[Sparse | None, Sparse | None, Any]: ...
 def nearest(X: NDArray, k: int, threads: int) -> tuple[NDArray, NDArray]: ...
 def kmeans(
     X: NDArray,

@@ -52,7 +52,7 @@ nb::dict from_model(const Model<T>& model, const Options& options) {
   d["lambda"] = model.lambda;
   d["feature_weights"] = line_or_none(model.feature_weights);
   d["entry_lambda"] = model.entry_lambda;
-  d["normalize"] = from_options(options)["normalize"];
+  d["normalize"] = std::string(name_of(options.normalize));
   d["shift"] = line_or_none(model.normalization.shift);
   d["scale"] = line_or_none(model.normalization.scale);
   return d;
@@ -117,11 +117,12 @@ nb::dict from_result(Result<T> r, const Model<T>& model) {
 template <class T>
 nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
                   const nb::dict& given, const std::optional<nb::tuple>& laplacian,
-                  const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points, int threads,
+                  const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points,
+                  const MaybeRows<double>& dictionary, const MaybeRows<double>& codes, int threads,
                   std::optional<double> max_seconds, const nb::object& callback) {
   const Options options = to_options(given);
   Graph graph;
-  Matrix<double> coordinates;
+  Matrix<double> coordinates, first_dictionary, first_codes;
   FitInputs inputs;
   if (laplacian) {
     graph.laplacian = to_sparse(*laplacian);
@@ -131,6 +132,14 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
   if (points) {
     coordinates = copy(*points);
     inputs.graph_points = &coordinates;
+  }
+  if (dictionary) {
+    first_dictionary = copy(*dictionary);
+    inputs.dictionary = &first_dictionary;
+  }
+  if (codes) {
+    first_codes = copy(*codes);
+    inputs.codes = &first_codes;
   }
   std::optional<Result<T>> result;
   Model<T> model;
@@ -205,8 +214,8 @@ nb::object reconstruct_rows(const Rows<T>& codes, const Rows<T>& dictionary, con
 template <class T>
 void bind(nb::module_& m) {
   m.def("fit", &fit_rows<T>, "X"_a, "sample_weight"_a.none(), "feature_weight"_a.none(), "entry_weight"_a.none(),
-        "options"_a, "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "threads"_a,
-        "max_seconds"_a.none(), "callback"_a.none());
+        "options"_a, "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "dictionary"_a.none(),
+        "codes"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
   m.def("encode", &encode_rows<T>, "X"_a, "dictionary"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("score", &score_rows<T>, "X"_a, "dictionary"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("reconstruct", &reconstruct_rows<T>, "codes"_a, "dictionary"_a, "model"_a, "sample_scale"_a.none());
@@ -217,6 +226,7 @@ void bind(nb::module_& m) {
 void bind_model(nb::module_& m) {
   m.def("preset_options", [](const std::string& which) { return from_options(preset(parse<Preset>(which))); });
   m.def("check_options", [](const nb::dict& given) { to_options(given); });
+  m.def("option_table", &option_rows);
   bind<float>(m);
   bind<double>(m);
 }

@@ -1,5 +1,6 @@
 #include "model/options_json.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace pacewise {
@@ -12,8 +13,9 @@ OptionValue value_of(const json& j) {
   if (j.is_number_integer()) return j.get<std::int64_t>();
   if (j.is_number()) return j.get<double>();
   if (j.is_string()) return j.get<std::string>();
-  if (j.is_array()) return j.get<std::vector<double>>();
-  return {};
+  if (j.is_array() && std::all_of(j.begin(), j.end(), [](const json& x) { return x.is_number(); }))
+    return j.get<std::vector<double>>();
+  return {};  // of no type: set() refuses it
 }
 
 const json* find(const json& object, const Option& row) {

@@ -421,12 +421,12 @@ def test_warns_at_max_iter(X):
 @pytest.mark.parametrize(
     "wrong, words",
     [
-        ({"n_components": 0}, "atoms"),
+        ({"n_components": 0}, "n_components = 0: must be an integer >= 1"),
         ({"level": "pixel"}, "level"),
         ({"regularizer": "soft"}, "regularizer"),
         ({"pace": "slow"}, "pace"),
         ({"graph": "tree"}, "graph"),
-        ({"graph_space": "pca"}, "pca"),
+        ({"graph_space": "pca"}, "graph_space = pca: must be"),
         ({"normalize": "max"}, "normalize"),
         ({"preset": "fast"}, "preset"),
         ({"mu": 1}, "mu"),
