@@ -12,7 +12,6 @@ if(TARGET pacewise_files)
 endif()
 install(DIRECTORY include/pacewise "${pacewise_generated}/pacewise" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp")
-install(DIRECTORY src/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/pacewise/internal" FILES_MATCHING PATTERN "*.hpp")
 
 configure_package_config_file(cmake/pacewise-config.cmake.in pacewise-config.cmake
                               INSTALL_DESTINATION "${pacewise_package_dir}")
@@ -22,7 +21,7 @@ install(FILES "${PROJECT_BINARY_DIR}/pacewise-config.cmake" "${PROJECT_BINARY_DI
         DESTINATION "${pacewise_package_dir}")
 
 # A static library leaves its own libraries to the linker of the user, so they belong in Libs, not in Libs.private.
-string(REPLACE ";" " " pacewise_pc_needs "${BLAS_LIBRARIES} ${OpenMP_CXX_FLAGS} -pthread")
+string(REPLACE ";" " " pacewise_pc_needs "${BLAS_LIBRARIES} -lz ${OpenMP_CXX_FLAGS} -pthread")
 if(BUILD_SHARED_LIBS)
   set(pacewise_pc_private "${pacewise_pc_needs}")
   set(pacewise_pc_public "")

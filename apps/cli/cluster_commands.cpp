@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/commands.hpp"
-#include "apps/cli/container.hpp"
-#include "apps/cli/model_file.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/outputs.hpp"
 #include "apps/cli/signals.hpp"
 #include "apps/report/table.hpp"
 #include "evaluate/scores.hpp"
 #include "io/write.hpp"
+#include "model/model_file.hpp"
+#include "storage/container.hpp"
 
 namespace pacewise::cli {
 namespace {
@@ -57,11 +57,11 @@ struct Points {
 Points read_points_of(const ClusterArguments& a, Console& console) {
   Points p;
   if (is_container(a.data.path)) {
-    const AnyModelFile any = load_model(a.data.path);
+    const AnyModel any = load_model(a.data.path);
     std::visit(
-        [&](const auto& file) {
-          using T = std::decay_t<decltype(*file.state.codes.data())>;
-          p.codes = cast<double, T>(file.state.codes.view());
+        [&](const auto& model) {
+          using T = std::decay_t<decltype(*model.codes.data())>;
+          p.codes = cast<double, T>(model.codes.view());
         },
         any);
   } else {

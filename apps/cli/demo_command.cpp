@@ -85,7 +85,7 @@ void judge(const DemoImages& images, const Control& control, Outcome& out) {
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i) {
       const double l = out.loss[static_cast<std::size_t>(j * m + i)];
-      image[static_cast<std::size_t>(j)] += model.level == Level::none ? l : std::min(1.0, l / out.lambda);
+      image[static_cast<std::size_t>(j)] += model.options.level == Level::none ? l : std::min(1.0, l / out.lambda);
     }
   out.entry_auroc = auroc(out.loss, images.changed);
   out.image_auroc = auroc(image, images.corrupted);

@@ -44,8 +44,4 @@ Matrix<double> read_matrix(const std::string& path, Console& console);
 /// name of the file that was read for that argument before it; as it is where no file was read.
 std::string with_file_name(const std::string& complaint);
 
-/// CRC-32 of the values as read: whether two runs had the same data.
-template <class T>
-std::uint32_t checksum_of(MatrixView<const T> values);
-
 }  // namespace pacewise::cli

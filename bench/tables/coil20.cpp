@@ -4,8 +4,11 @@
 #include <cstdlib>
 #include <set>
 
+#include "evaluate/kmeans.hpp"
+#include "evaluate/scores.hpp"
 #include "io/table.hpp"
-#include "pacewise/pacewise.hpp"
+#include "model/fit.hpp"
+#include "pacewise/version.hpp"
 
 namespace {
 

@@ -174,7 +174,8 @@ Graph build_graph_from_neighbours(const Neighbours& neighbours, MatrixView<const
   if (options.graph == GraphKind::knn)
     graph.laplacian = graph_laplacian(affinity(neighbours, similarity), options.normalized_laplacian);
   else
-    graph.laplacian = hypergraph_laplacian(graph.incidence, hyperedge_weights(neighbours, similarity, options.edge_weight));
+    graph.laplacian =
+        hypergraph_laplacian(graph.incidence, hyperedge_weights(neighbours, similarity, options.edge_weight));
   note_short_of_neighbours(neighbours, graph.notes);
   return graph;
 }
@@ -213,6 +214,12 @@ Graph build_graph(MatrixView<const T> X, const Options& options, const Control& 
   return graph;
 }
 
+Graph build_graph(MatrixView<const float> X, const Options& options, const Control& control) {
+  return build_graph<float>(X, options, control);
+}
+Graph build_graph(MatrixView<const double> X, const Options& options, const Control& control) {
+  return build_graph<double>(X, options, control);
+}
 template Graph build_graph<float>(MatrixView<const float>, const Options&, const Control&);
 template Graph build_graph<double>(MatrixView<const double>, const Options&, const Control&);
 

@@ -5,14 +5,9 @@
 #include "algebra/sparse.hpp"
 #include "graph/neighbours.hpp"
 #include "graph/space.hpp"
+#include "pacewise/graph.hpp"
 
 namespace pacewise {
-
-struct Graph {
-  Sparse laplacian;                // L, n x n
-  Sparse incidence;                // H, e x n (e = n: one hyperedge per vertex, itself and its k nearest)
-  std::vector<std::string> notes;  // what was done that the user should know (missing entries, isolated samples)
-};
 
 /// By options.graph, k, graph_space, edge_weight, normalized_laplacian, heat_width and seed.
 template <class T>

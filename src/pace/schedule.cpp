@@ -9,11 +9,6 @@
 
 namespace pacewise {
 
-std::string_view name_of(Phase phase) {
-  constexpr std::string_view names[] = {"plain", "warm", "paced", "held", "polish"};
-  return names[static_cast<int>(phase)];
-}
-
 double quantile_share(const Options& options, int step) {
   const double way = options.pace_iter > 1 ? std::min(1.0, step / static_cast<double>(options.pace_iter - 1)) : 1.0;
   return options.select + way * (options.final - options.select);

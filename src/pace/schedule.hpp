@@ -5,12 +5,9 @@
 #include <string_view>
 
 #include "algebra/parallel.hpp"
-#include "pacewise/options.hpp"
+#include "pacewise/model.hpp"
 
 namespace pacewise {
-
-enum class Phase : std::uint8_t { plain, warm, paced, held, polish };
-std::string_view name_of(Phase phase);
 
 /// How much of the data the losses of one iteration put in play; all over observed units only.
 struct LossSummary {
@@ -21,16 +18,6 @@ struct LossSummary {
 
 /// Share of units the quantile pace wants `step` iterations after its first.
 double quantile_share(const Options& options, int step);
-
-/// Where a run stands. Plain numbers: a checkpoint stores them as they are.
-struct ScheduleState {
-  Phase phase = Phase::plain;
-  int in_phase = 0;  // iterations done in this phase
-  double lambda = std::numeric_limits<double>::infinity();
-  double last_objective = std::numeric_limits<double>::quiet_NaN();  // of the same phase and lambda
-  bool finished = false;
-  bool stalled = false;  // finished because the objective stalled, not because a count ran out
-};
 
 /// Whether the next iteration is the first of the pace: lambda_select is wanted.
 bool about_to_pace(const ScheduleState& state, const Options& options);

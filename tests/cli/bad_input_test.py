@@ -3,6 +3,7 @@ import os
 import resource
 import struct
 import unittest
+import zlib
 
 from harness import Case, csv_text, gzip, idx_bytes, mtx_text, npy_bytes, planted, start, with_header
 
@@ -143,7 +144,7 @@ CALLS = [
     ("verify infinite", {"s.npy": npy_bytes([[INF] * 16] * 48)}, ("verify", "model.pw", "s.npy"), 3, r"s\.npy: .*inf"),
     ("coordinates of another n", {"p.csv": "1,2\n3,4\n"}, (*FIT, "--graph-space", "p.csv"), 3, r"p\.csv.*48"),
     ("resume from nothing", {}, (*FIT[:4], "--resume", "c.pw"), 3, r"c\.pw"),
-    ("resume from data", {}, (*FIT[:4], "--resume", "data.npy"), 3, r"no Pacewise model"),
+    ("resume from data", {}, (*FIT[:4], "--resume", "data.npy"), 3, r"not a Pacewise model"),
     ("resume with other options", {}, (*FIT[:4], "--resume", "model.pw", "--alpha", "1"), 2, r"--alpha.*--resume"),
     ("resume with other data", {"other.npy": npy_bytes(planted(seed=2)[0])},
      ("fit", "other.npy", "-o", "out.pw", "--resume", "model.pw"), 3, r"other data"),
@@ -152,7 +153,7 @@ CALLS = [
     ("encode ending", {}, ("encode", "model.pw", "data.npy", "-o", "c.txt"), 2, r"c\.txt"),
     ("encode infinite", {"s.npy": npy_bytes([[INF] * 16])}, ("encode", "model.pw", "s.npy", "-o", "c.npy"), 3,
      r"s\.npy: values: inf at sample 0, feature 0"),
-    ("score without a model", {}, ("score", "data.npy", "data.npy"), 3, r"no Pacewise model"),
+    ("score without a model", {}, ("score", "data.npy", "data.npy"), 3, r"not a Pacewise model"),
     ("score into nowhere", {}, ("score", "model.pw", "data.npy", "-o", "none/s.csv"), 4, r"none/s\.csv"),
     ("confidence into nowhere", {}, ("score", "model.pw", "data.npy", "--confidence", "none/c.npy"), 4, r"none/c\.npy"),
     ("reconstruct other atoms", {}, ("reconstruct", "model.pw", "data.npy", "-o", "r.npy"), 3, r"16 columns.* 4 atoms"),
@@ -216,10 +217,12 @@ class BadInput(Case):
 
     def test_damaged_models(self):
         good = (self.folder / "model.pw").read_bytes()
-        cases = [(good[:n], r"cut short|damaged|no Pacewise model") for n in (0, 5, 20, 40, len(good) // 2, len(good) - 1)]
+        cases = [(good[:n], r"cut short|damaged|not a Pacewise model") for n in (0, 5, 20, 40, len(good) // 2, len(good) - 1)]
         cases += [(good + b"x", r"cut short or damaged")]
-        cases += [(good[:8] + struct.pack("<I", 2) + good[12:], r"format version 2.*newer Pacewise")]
-        for at in list(range(12, 64)) + list(range(64, len(good), 499)):
+        later = struct.pack("<I", 3)
+        checksum = struct.pack("<I", zlib.crc32(later + good[16:]))
+        cases += [(good[:8] + later + checksum + good[16:], r"format version 3.*newer Pacewise")]
+        for at in list(range(8, 64)) + list(range(64, len(good), 499)):
             flipped = bytearray(good)
             flipped[at] ^= 1 << at % 8
             cases.append((bytes(flipped), r"damaged|cut short"))
@@ -232,8 +235,10 @@ class BadInput(Case):
         changes = [lambda h: h.pop("options"), lambda h: h["arrays"].pop("dictionary"), lambda h: h.update(shape=[48]),
                    lambda h: h["arrays"]["dictionary"].update(shape=[4, 10**6]), lambda h: h.update(arrays=[]),
                    lambda h: h["arrays"]["dictionary"].update(shape=[-4, 16]), lambda h: h.update(shape=[48, 3]),
-                   lambda h: h["arrays"]["codes_atom"].update(offset=0), lambda h: h["state"].update(phase="late"),
-                   lambda h: h["arrays"]["dictionary"].update(dtype="<f4"), lambda h: h.update(precision=7)]
+                   lambda h: h["arrays"]["codes_atom"].update(offset=0), lambda h: h["state"]["schedule"].update(phase="late"),
+                   lambda h: h["arrays"]["dictionary"].update(dtype="<f4"),
+                   lambda h: h["options"].update(alpha=-1), lambda h: h["state"].pop("history"), lambda h: h.update(incidence=[48, 7]),
+                   lambda h: h.update(precision=7)]
         good = (self.folder / "model.pw").read_bytes()
         for number, change in enumerate(changes):
             with self.subTest(number):

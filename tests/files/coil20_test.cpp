@@ -1,6 +1,8 @@
 #include <cstdlib>
 
-#include "pacewise/pacewise.hpp"
+#include "evaluate/kmeans.hpp"
+#include "evaluate/scores.hpp"
+#include "model/fit.hpp"
 #include "real_data.hpp"
 
 namespace pacewise {
