@@ -1,7 +1,9 @@
-# The core needs OpenBLAS and OpenMP, and Eigen to build.
+# The core needs OpenBLAS, OpenMP and zlib (checksums), and to build Eigen and nlohmann-json (the header of a model file).
 
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.3 REQUIRED NO_MODULE)
+find_package(nlohmann_json REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 # OpenBLAS by name: dense.cpp uses <cblas.h> and the LAPACK symbols of the same library.

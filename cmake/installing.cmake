@@ -12,7 +12,6 @@ if(TARGET pacewise_files)
 endif()
 install(DIRECTORY include/pacewise "${pacewise_generated}/pacewise" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp")
-install(DIRECTORY src/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/pacewise/internal" FILES_MATCHING PATTERN "*.hpp")
 
 configure_package_config_file(cmake/pacewise-config.cmake.in pacewise-config.cmake
                               INSTALL_DESTINATION "${pacewise_package_dir}")
@@ -22,7 +21,7 @@ install(FILES "${PROJECT_BINARY_DIR}/pacewise-config.cmake" "${PROJECT_BINARY_DI
         DESTINATION "${pacewise_package_dir}")
 
 # A static library leaves its own libraries to the linker of the user, so they belong in Libs, not in Libs.private.
-string(REPLACE ";" " " pacewise_pc_needs "${BLAS_LIBRARIES} ${OpenMP_CXX_FLAGS} -pthread")
+string(REPLACE ";" " " pacewise_pc_needs "${BLAS_LIBRARIES} -lz ${OpenMP_CXX_FLAGS} -pthread")
 if(BUILD_SHARED_LIBS)
   set(pacewise_pc_private "${pacewise_pc_needs}")
   set(pacewise_pc_public "")
@@ -37,17 +36,9 @@ install(FILES "${PROJECT_BINARY_DIR}/pacewise.pc" DESTINATION "${CMAKE_INSTALL_L
 
 if(TARGET pacewise-cli)
   install(TARGETS pacewise-cli)
-  file(GLOB pacewise_manual CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.1")
-  install(FILES ${pacewise_manual} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-  set(completions "${PROJECT_SOURCE_DIR}/completions")
-  if(EXISTS "${completions}/pacewise.bash")
-    install(FILES "${completions}/pacewise.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
-            RENAME pacewise)
-  endif()
-  if(EXISTS "${completions}/_pacewise")
-    install(FILES "${completions}/_pacewise" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-  endif()
-  if(EXISTS "${completions}/pacewise.fish")
-    install(FILES "${completions}/pacewise.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
-  endif()
+  install(FILES "${pacewise_pages}/pacewise.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES "${pacewise_pages}/pacewise.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+          RENAME pacewise)
+  install(FILES "${pacewise_pages}/_pacewise" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${pacewise_pages}/pacewise.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()

@@ -21,9 +21,10 @@ target_include_directories(
   pacewise
   PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
          "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${pacewise_generated}>"
-         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/pacewise/internal>"
+         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   PRIVATE "${PACEWISE_CBLAS_INCLUDE}")
-target_link_libraries(pacewise PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> BLAS::BLAS OpenMP::OpenMP_CXX Threads::Threads)
+target_link_libraries(pacewise PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>
+                                       ZLIB::ZLIB BLAS::BLAS OpenMP::OpenMP_CXX Threads::Threads)
 if(BUILD_SHARED_LIBS AND UNIX AND NOT APPLE)
   target_link_options(pacewise PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map")
   set_target_properties(pacewise PROPERTIES LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/exports.map")

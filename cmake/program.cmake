@@ -32,3 +32,13 @@ pacewise_compile_options(pacewise-cli)
 set_target_properties(pacewise-cli PROPERTIES OUTPUT_NAME pacewise)
 target_link_libraries(pacewise-cli PRIVATE pacewise_reproduce pacewise pacewise_files CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json
                                            ZLIB::ZLIB Threads::Threads)
+
+# The manual page and the completions, written by the program from its own definitions.
+set(pacewise_pages "${PROJECT_BINARY_DIR}/pages")
+file(MAKE_DIRECTORY "${pacewise_pages}")
+add_custom_command(
+  TARGET pacewise-cli POST_BUILD
+  COMMAND pacewise-cli generate man > "${pacewise_pages}/pacewise.1"
+  COMMAND pacewise-cli generate bash > "${pacewise_pages}/pacewise.bash"
+  COMMAND pacewise-cli generate zsh > "${pacewise_pages}/_pacewise"
+  COMMAND pacewise-cli generate fish > "${pacewise_pages}/pacewise.fish")

@@ -62,7 +62,7 @@ PaceCourse follow_pace(const Dataset& dataset, Method method, double rho, const 
                        const Runner& runner) {
   const Matrix<double> noise = noise_of(dataset, rho, kSeed), values = noisy(dataset, rho, kSeed);
   const Options options = fit_options(method, Source::half, setting, kSeed, dataset.values.cols());
-  const Level level = options.schedule.level;
+  const Level level = options.level;
   const Data<double> data = prepare<double>({values.view(), {}}, options.normalize);
   const std::vector<double> seen = noise_levels(noise, data.sample_scale, level), raw = noise_levels(noise, {}, level);
   PaceCourse out;

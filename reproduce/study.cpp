@@ -63,21 +63,21 @@ Options fit_options(Method method, Source source, const Setting& setting, std::u
   if (setting.gamma > 0) o.eta = setting.eta;
   o.seed = seed;
   o.step_tol = kBudget.step_tol;
-  o.graph.k = setting.k;
-  o.graph.kind = !has_graph(method)        ? GraphKind::none
+  o.k = setting.k;
+  o.graph = !has_graph(method)        ? GraphKind::none
                  : method == Method::lsc_g ? GraphKind::knn
                                            : GraphKind::hypergraph;
-  o.graph.space = source == Source::half ? Space{Space::Kind::half, 40} : Space{Space::Kind::raw, 0};
-  o.schedule.level = level_of(method);
-  o.schedule.pace = Pace::quantile;
-  o.schedule.select = 0.5;
-  o.schedule.final = 1;
-  o.schedule.plain_iter = kBudget.plain;
-  o.schedule.warm_iter = kBudget.warm;
-  o.schedule.pace_iter = kBudget.pace;
-  o.schedule.polish = kBudget.polish;
-  o.schedule.max_iter = kBudget.iterations();
-  o.schedule.tol = 0;  // nobody stops early: the methods are compared at the same number of iterations
+  o.graph_space = source == Source::half ? Space{Space::Kind::half, 40} : Space{Space::Kind::raw, 0};
+  o.level = level_of(method);
+  o.pace = Pace::quantile;
+  o.select = 0.5;
+  o.final = 1;
+  o.plain_iter = kBudget.plain;
+  o.warm_iter = kBudget.warm;
+  o.pace_iter = kBudget.pace;
+  o.polish = kBudget.polish;
+  o.max_iter = kBudget.iterations();
+  o.tol = 0;  // nobody stops early: the methods are compared at the same number of iterations
   return o;
 }
 

@@ -6,7 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "model/options.hpp"
+#include "graph/graph.hpp"
+#include "pacewise/options.hpp"
 
 namespace pacewise::reproduce {
 

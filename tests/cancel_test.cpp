@@ -24,12 +24,12 @@ Large large() {
   recipe.bad_entries = 0.02;
   Large out{synthetic::make<float>(recipe), {}};
   out.options.atoms = 64;
-  out.options.schedule.level = Level::element;
+  out.options.level = Level::element;
   out.options.alpha = 2;
-  out.options.schedule.tol = 0;
-  out.options.schedule.plain_iter = out.options.schedule.warm_iter = 1;
-  out.options.schedule.pace_iter = 10000;
-  out.options.schedule.max_iter = 10000;
+  out.options.tol = 0;
+  out.options.plain_iter = out.options.warm_iter = 1;
+  out.options.pace_iter = 10000;
+  out.options.max_iter = 10000;
   return out;
 }
 
@@ -71,10 +71,10 @@ TEST(Cancel, NoMomentOfCancellationLeavesAHalfRecord) {
   const auto p = synthetic::make<double>(recipe);
   Options o;
   o.atoms = 8;
-  o.schedule.plain_iter = o.schedule.warm_iter = 1;
-  o.schedule.pace_iter = 1000;
-  o.schedule.max_iter = 1000;
-  o.schedule.tol = 0;
+  o.plain_iter = o.warm_iter = 1;
+  o.pace_iter = 1000;
+  o.max_iter = 1000;
+  o.tol = 0;
   Random random(1);
   const int trials = synthetic::small() ? 20 : 60;
   for (int trial = 0; trial < trials; ++trial) {

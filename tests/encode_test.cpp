@@ -19,7 +19,7 @@ Model<T> planted_model(const synthetic::Planted<T>& p, Level level = Level::none
   Model<T> model;
   model.dictionary = p.B;
   model.beta = 0.05;
-  model.level = level;
+  model.options.level = level;
   if (level != Level::none) model.lambda = lambda;
   model.entry_lambda = 0.05;
   return model;
@@ -35,7 +35,8 @@ reference::Setting setting_of(const Model<T>& model, const Data<T>& data, const 
   s.W = reference::expand(data.weights, m, n);
   for (Index j = 0; j < n && !e.weights.empty(); ++j)
     for (Index i = 0; i < m; ++i) {
-      const Index unit = model.level == Level::element ? j * m + i : (model.level == Level::feature ? i : j);
+      const Index unit =
+          model.options.level == Level::element ? j * m + i : (model.options.level == Level::feature ? i : j);
       s.W(i, j) *= static_cast<double>(e.weights[static_cast<std::size_t>(unit)]);
     }
   s.beta = model.beta;
@@ -46,12 +47,12 @@ Options training_options(Level level) {
   Options o;
   o.atoms = 8;
   o.beta_ratio = 0.05;
-  o.schedule.level = level;
-  o.schedule.plain_iter = o.schedule.warm_iter = 3;
-  o.schedule.pace_iter = 5;
-  o.schedule.polish = 0;
-  o.schedule.final = 0.9;
-  o.schedule.max_iter = 30;
+  o.level = level;
+  o.plain_iter = o.warm_iter = 3;
+  o.pace_iter = 5;
+  o.polish = 0;
+  o.final = 0.9;
+  o.max_iter = 30;
   return o;
 }
 
@@ -90,7 +91,7 @@ TYPED_TEST(EncodeOf, TheCertificateIsThatOfTheSlowPath) {
     for (const bool paced : {false, true}) {
       auto model = planted_model(p, level, level == Level::sample ? 1.0 : 0.05);
       if (level == Level::feature)
-        for (int i = 0; i < 20; ++i) model.feature_weights.push_back(static_cast<T>(0.05 * i));
+        for (int i = 0; i < 20; ++i) model.weights.push_back(static_cast<T>(0.05 * i));
       EncodeOptions options;
       options.paced = paced;
       const auto e = encode(model, problem, options, {});
@@ -155,7 +156,7 @@ TEST(Encode, PacedEncodingFindsTheCorruptedEntriesOfNewSamples) {
   Options o = training_options(Level::element);
   o.atoms = 10;
   o.normalize = Normalize::none;
-  o.graph.kind = GraphKind::none;
+  o.graph = GraphKind::none;
   const auto model = model_of(fit<double>(train.problem(), o, {}));
   EXPECT_DOUBLE_EQ(model.entry_lambda, model.lambda);
 
@@ -249,9 +250,9 @@ TEST(Encode, FeatureWeightsComeFromTheTraining) {
   o.normalize = Normalize::none;
   const auto result = fit<double>(p.problem(), o, {});
   const auto model = model_of(result);
-  ASSERT_EQ(model.feature_weights.size(), 20u);
+  ASSERT_EQ(model.weights.size(), 20u);
   const auto e = encode(model, p.problem(), {}, {});
-  EXPECT_EQ(e.weights, model.feature_weights);
+  EXPECT_EQ(e.weights, model.weights);
   Problem<double> one{p.X.view().columns(3, 1), {}};
   const auto alone = encode(model, one, {}, {});
   for (Index k = 0; k < 8; ++k) EXPECT_NEAR(alone.codes(k, 0), e.codes(k, 3), 1e-6) << "new samples do not vote";

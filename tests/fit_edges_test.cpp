@@ -43,7 +43,7 @@ TEST(FitEdges, FewerSamplesThanAtomsAndThanNeighbours) {
   const auto p = synthetic::make<double>({20, 4, 8});
   for (const Level level : kLevels) {
     Options o = small_options(level);
-    o.graph.k = 10;
+    o.k = 10;
     const auto result = sane(p.problem(), o, std::string(name_of(level)));
     EXPECT_TRUE(noted(result.notes, "k = 10 ")) << join(result.notes);
     EXPECT_TRUE(noted(result.notes, "k = 3 is used")) << join(result.notes);
@@ -114,7 +114,7 @@ TEST(FitEdges, ASampleAndAFeatureWithoutData) {
   for (const Level level : kLevels)
     for (const bool graph : {true, false}) {
       Options o = small_options(level);
-      if (!graph) o.graph.kind = GraphKind::none;
+      if (!graph) o.graph = GraphKind::none;
       const auto result = sane(p.problem(), o, std::string(name_of(level)));
       EXPECT_TRUE(noted(result.notes, "no observed entry")) << join(result.notes);
       for (Index k = 0; k < 8 && !graph; ++k) EXPECT_EQ(result.state.codes(k, 5), 0) << "nothing to code";
@@ -172,7 +172,7 @@ TEST(FitEdges, HugeAndTinyData) {
 TEST(FitGraph, NoneGivenAndPoints) {
   const auto p = synthetic::make<double>(with_outliers());
   Options o = small_options();
-  o.graph.kind = GraphKind::none;
+  o.graph = GraphKind::none;
   const auto none = sane(p.problem(), o, "none");
   EXPECT_TRUE(none.graph.laplacian.empty());
   EXPECT_EQ(none.objective.manifold, 0);
@@ -195,7 +195,7 @@ TEST(FitGraph, NoneGivenAndPoints) {
   inputs = {};
   inputs.graph_points = &line;
   o = small_options();
-  o.graph.k = 2;
+  o.k = 2;
   const auto points = run<double>(p.problem(), o, nullptr, inputs);
   ASSERT_FALSE(points.graph.incidence.empty());
   const auto H = reference::dense(points.graph.incidence);
@@ -211,8 +211,8 @@ TEST(FitGraph, KnnAndAlphaOrGammaAlone) {
     for (const bool normalized : {true, false})
       for (const auto& [alpha, gamma] : {std::pair{2.0, 0.0}, {0.0, 0.5}, {2.0, 0.5}}) {
         Options o = small_options();
-        o.graph.kind = kind;
-        o.graph.normalized = normalized;
+        o.graph = kind;
+        o.normalized_laplacian = normalized;
         o.alpha = alpha;
         o.gamma = gamma;
         const auto result = sane(p.problem(), o, "alpha " + std::to_string(alpha) + ", gamma " + std::to_string(gamma));

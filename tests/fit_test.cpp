@@ -13,8 +13,8 @@ TEST(Fit, EveryLevelAndPaceReportsWhatTheSlowPathFinds) {
     for (const Pace pace : {Pace::geometric, Pace::quantile})
       for (const int polish : {0, 6}) {
         Options o = small_options(level, pace);
-        o.schedule.polish = polish;
-        o.schedule.final = polish == 0 ? 0.9 : 1;
+        o.polish = polish;
+        o.final = polish == 0 ? 0.9 : 1;
         const auto result = run(p.problem(), o);
         const std::string where =
             std::string(name_of(level)) + ", " + std::string(name_of(pace)) + ", polish " + std::to_string(polish);
@@ -46,7 +46,7 @@ TEST(Fit, SinglePrecisionReportsWhatTheSlowPathFinds) {
 
 TEST(Fit, EveryRegularizerRuns) {
   const auto p = synthetic::make<double>(with_outliers());
-  for (const auto name : regularizer_names)
+  for (const auto name : regularizer_names())
     for (const Level level : {Level::sample, Level::feature, Level::element})
       for (const Pace pace : {Pace::geometric, Pace::quantile}) {
         if (synthetic::small() && pace == Pace::geometric) continue;
@@ -81,9 +81,9 @@ TEST(Fit, ConvergesWhenTheObjectiveStalls) {
   const auto p = synthetic::make<double>({});
   for (const Level level : kLevels) {
     Options o = small_options(level);
-    o.schedule.polish = 500;
-    o.schedule.max_iter = 1000;
-    o.schedule.tol = 1e-3;
+    o.polish = 500;
+    o.max_iter = 1000;
+    o.tol = 1e-3;
     const auto result = run(p.problem(), o);
     EXPECT_EQ(result.termination, Termination::converged) << name_of(level);
     const auto& h = result.state.history;
@@ -97,7 +97,7 @@ TEST(Fit, IterationLimit) {
   const auto p = synthetic::make<double>(with_outliers());
   for (const Level level : kLevels) {
     Options o = small_options(level);
-    o.schedule.max_iter = 3;
+    o.max_iter = 3;
     const auto result = run(p.problem(), o);
     EXPECT_EQ(result.termination, Termination::iteration_limit);
     EXPECT_EQ(result.state.iteration, 3);
@@ -121,9 +121,9 @@ TEST(Fit, DeadlineWithinTheRunReturnsTheLastCompletedIteration) {
   const auto p = synthetic::make<double>({60, 400, 24});
   Options o = small_options();
   o.atoms = 24;
-  o.schedule.tol = 0;
-  o.schedule.plain_iter = 100000;
-  o.schedule.max_iter = 100000;
+  o.tol = 0;
+  o.plain_iter = 100000;
+  o.max_iter = 100000;
   for (const double seconds : {0.02, 0.05, 0.15, 0.3}) {
     Control control;
     const auto began = std::chrono::steady_clock::now();
@@ -207,9 +207,9 @@ TEST(Fit, ResumedRunsEndWithTheSameBits) {
 TEST(Fit, ResumingAFinishedRunGivesItsResultAgain) {
   const auto p = synthetic::make<double>({});
   Options o = small_options();
-  o.schedule.polish = 500;
-  o.schedule.tol = 1e-3;
-  o.schedule.max_iter = 1000;
+  o.polish = 500;
+  o.tol = 1e-3;
+  o.max_iter = 1000;
   const auto whole = run(p.problem(), o);
   ASSERT_EQ(whole.termination, Termination::converged);
   const auto again = run<double>(p.problem(), o, nullptr, {}, &whole.state);
@@ -223,7 +223,7 @@ TEST(Fit, ARunThatHitItsIterationLimitGoesOnWithALargerOne) {
   Options o = small_options();
   const auto whole = run(p.problem(), o);
   ASSERT_GT(whole.state.iteration, 8);
-  o.schedule.max_iter = 8;
+  o.max_iter = 8;
   const auto part = run(p.problem(), o);
   ASSERT_EQ(part.termination, Termination::iteration_limit);
   const auto rest = run<double>(p.problem(), small_options(), nullptr, {}, &part.state);
@@ -234,7 +234,7 @@ TEST(Fit, ARunThatHitItsIterationLimitGoesOnWithALargerOne) {
 TEST(Fit, AStateOfOtherDataIsNotResumed) {
   const auto p = synthetic::make<double>({}), other = synthetic::make<double>({20, 50, 8});
   Options o = small_options();
-  o.schedule.max_iter = 8;
+  o.max_iter = 8;
   const auto result = run(p.problem(), o);
   EXPECT_THROW(run<double>(other.problem(), o, nullptr, {}, &result.state), Error);
   o.atoms = 9;
@@ -246,15 +246,14 @@ TEST(Fit, TheQuantilePaceSelectsTheShareItSays) {
   for (const int steps : {1, 2, 5}) {
     Options o = small_options(Level::element);
     o.regularizer = Hard{};
-    o.schedule.select = 0.4;
-    o.schedule.final = 0.9;
-    o.schedule.pace_iter = steps;
+    o.select = 0.4;
+    o.final = 0.9;
+    o.pace_iter = steps;
     int at = 0;
     for (const Record& r : run(p.problem(), o).state.history) {
       if (r.phase != Phase::paced) continue;
       // hard weights are those of the beginning of the iteration: mean v is the share let in
-      EXPECT_NEAR(r.mean_weight, quantile_share(o.schedule, at++), 0.01)
-          << steps << " steps, iteration " << r.iteration;
+      EXPECT_NEAR(r.mean_weight, quantile_share(o, at++), 0.01) << steps << " steps, iteration " << r.iteration;
     }
     EXPECT_EQ(at, steps);
   }
@@ -268,8 +267,8 @@ TEST(Fit, DeadAtomsAreReplacedAndNeverByAnOutlier) {
   Options o = small_options(Level::sample);
   o.regularizer = Hard{};
   o.alpha = o.gamma = 0;
-  o.schedule.select = o.schedule.final = 0.8;
-  o.schedule.max_iter = 1;
+  o.select = o.final = 0.8;
+  o.max_iter = 1;
   State<double> state;  // within the pace, at the planted dictionary, atom 3 used by nobody
   state.dictionary = p.B;
   state.codes = p.S;
@@ -313,10 +312,10 @@ TEST(Fit, PlantedCorruptionOfEntriesIsFound) {
     o.atoms = 10;
     o.alpha = 0.1;
     o.gamma = 0;
-    o.graph.kind = graph;
-    o.schedule.final = 0.9;
-    o.schedule.polish = 0;
-    o.schedule.pace_iter = 15;
+    o.graph = graph;
+    o.final = 0.9;
+    o.polish = 0;
+    o.pace_iter = 15;
     const auto result = run(p.problem(), o);
     std::vector<double> distrust;
     for (const double v : result.weights) distrust.push_back(1 - v);
@@ -342,12 +341,12 @@ TEST(Fit, TrimmedLearningRecoversTheDictionaryBetterUnderOutliers) {
     Options o = small_options(Level::sample);
     o.alpha = o.gamma = 0;
     o.regularizer = Hard{};
-    o.schedule.final = 0.8;
-    o.schedule.polish = 0;
-    o.schedule.pace_iter = 15;
+    o.final = 0.8;
+    o.polish = 0;
+    o.pace_iter = 15;
     o.seed = static_cast<std::uint64_t>(seed);
     trimmed += synthetic::recovery(p.B, run(p.problem(), o).state.dictionary) / repeats;
-    o.schedule.level = Level::none;
+    o.level = Level::none;
     plain += synthetic::recovery(p.B, run(p.problem(), o).state.dictionary) / repeats;
   }
   EXPECT_GT(trimmed, plain + 0.02) << "plain " << plain;

@@ -18,8 +18,9 @@ TEST(GraphProgress, SharesGrowFromTheProjectionToTheLastNeighbour) {
     Control control;
     control.threads = 1;
     control.neighbours_done = &hook;
-    GraphOptions options;
-    options.space = {Space::Kind::half, 40};
+    Options options;
+    options.k = 3;
+    options.graph_space = {Space::Kind::half, 40};
     const Graph told = build_graph<double>(X, options, control);
     EXPECT_GT(shares.size(), 20U);
     EXPECT_LT(shares.front(), 0.1);

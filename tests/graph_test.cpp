@@ -47,15 +47,16 @@ Matrix<double> gaussian(Index m, Index n, std::uint64_t seed) {
   return X;
 }
 
-GraphOptions options(GraphKind kind, EdgeWeight weight = EdgeWeight::binary, const char* space = "raw") {
-  GraphOptions out;
-  out.kind = kind;
-  out.weight = weight;
-  out.space = parse_space(space);
+Options options(GraphKind kind, EdgeWeight weight = EdgeWeight::binary, const char* space = "raw") {
+  Options out;
+  out.graph = kind;
+  out.k = 3;
+  out.edge_weight = weight;
+  out.graph_space = parse_space(space);
   return out;
 }
 
-Graph build(const Matrix<double>& X, const GraphOptions& o) { return build_graph<double>(X, o, {}); }
+Graph build(const Matrix<double>& X, const Options& o) { return build_graph<double>(X, o, {}); }
 
 template <class Call>
 void expect_error(const Call& call, const std::string& part) {
@@ -147,8 +148,8 @@ TEST(CheckLaplacian, AcceptsWhatWeBuildAndRefusesTheRest) {
   const Matrix<double> X = gaussian(4, 150, 2);
   for (const GraphKind kind : {GraphKind::knn, GraphKind::hypergraph})
     for (const bool normalized : {false, true}) {
-      GraphOptions o = options(kind);
-      o.normalized = normalized;
+      Options o = options(kind);
+      o.normalized_laplacian = normalized;
       EXPECT_NO_THROW(check_laplacian(build(X, o).laplacian));
     }
   EXPECT_NO_THROW(check_laplacian(Sparse{}));
@@ -194,9 +195,9 @@ TEST(Graph, PointsOnALine) {
   X(0, 1) = 1;
   X(0, 2) = 3;
   X(0, 3) = 7;
-  GraphOptions o = options(GraphKind::knn);
+  Options o = options(GraphKind::knn);
   o.k = 1;
-  o.normalized = false;
+  o.normalized_laplacian = false;
   const Graph graph = build(X, o);
   Eigen::Matrix4d L, H;
   L << 1, -1, 0, 0, -1, 2, -1, 0, 0, -1, 2, -1, 0, 0, -1, 1;
@@ -205,15 +206,15 @@ TEST(Graph, PointsOnALine) {
   expect_near(graph.incidence, H, 0);
   EXPECT_TRUE(graph.notes.empty());
 
-  o.kind = GraphKind::hypergraph;
+  o.graph = GraphKind::hypergraph;
   expect_near(build(X, o).incidence, H, 0);
   EXPECT_EQ(build(X, o).laplacian, hypergraph_laplacian(graph.incidence, {}));
   // squared distances 1, 1, 4, 16: mean 5.5
-  o.weight = EdgeWeight::heat;
+  o.edge_weight = EdgeWeight::heat;
   const std::vector<double> heat{std::exp(-1 / 5.5), std::exp(-1 / 5.5), std::exp(-4 / 5.5), std::exp(-16 / 5.5)};
   expect_near(build(X, o).laplacian, full(hypergraph_laplacian(graph.incidence, heat)));
   expect_near(build(X, o).incidence, H, 0);
-  o.weight = EdgeWeight::probabilistic;
+  o.edge_weight = EdgeWeight::probabilistic;
   H(0, 1) = H(1, 0) = heat[0];
   H(2, 1) = heat[2];
   H(3, 2) = heat[3];
@@ -232,9 +233,9 @@ TEST(Graph, CosineWeights) {
   X(0, 1) = 0.5;
   X(1, 1) = std::sqrt(0.75);
   X(0, 2) = -1;
-  GraphOptions o = options(GraphKind::knn, EdgeWeight::cosine);
+  Options o = options(GraphKind::knn, EdgeWeight::cosine);
   o.k = 2;
-  o.normalized = false;
+  o.normalized_laplacian = false;
   Eigen::Matrix3d L;
   L << 0.5, -0.5, 0, -0.5, 0.5, 0, 0, 0, 0;
   expect_near(build(X, o).laplacian, L);
@@ -243,16 +244,16 @@ TEST(Graph, CosineWeights) {
 TEST(Graph, SpectraAndNullVectors) {
   const Matrix<double> X = gaussian(5, 80, 3);
   for (const EdgeWeight weight : kWeights) {
-    GraphOptions o = options(GraphKind::knn, weight);
+    Options o = options(GraphKind::knn, weight);
     expect_eigenvalues_in(build(X, o).laplacian, 0, 2);
-    o.normalized = false;
+    o.normalized_laplacian = false;
     const Eigen::MatrixXd plain = full(build(X, o).laplacian);
     EXPECT_LE(plain.rowwise().sum().cwiseAbs().maxCoeff(), 1e-13);
-    o.normalized = true;
+    o.normalized_laplacian = true;
     const Eigen::VectorXd degree_root = plain.diagonal().cwiseSqrt();
     EXPECT_LE((full(build(X, o).laplacian) * degree_root).norm(), 1e-12);
     EXPECT_EQ(build(X, o).laplacian, transpose(build(X, o).laplacian));
-    o.kind = GraphKind::hypergraph;
+    o.graph = GraphKind::hypergraph;
     const Graph hyper = build(X, o);
     expect_eigenvalues_in(hyper.laplacian, 0, 1);
     EXPECT_EQ(hyper.laplacian, transpose(hyper.laplacian));
@@ -263,8 +264,8 @@ TEST(Graph, SpectraAndNullVectors) {
 
 TEST(Graph, KnnIsTheUnionOfBothDirections) {
   const Matrix<double> X = gaussian(3, 60, 4);
-  GraphOptions o = options(GraphKind::knn);
-  o.normalized = false;
+  Options o = options(GraphKind::knn);
+  o.normalized_laplacian = false;
   const Graph graph = build(X, o);
   const Eigen::MatrixXd L = full(graph.laplacian), H = full(graph.incidence);
   for (Index i = 0; i < 60; ++i)
@@ -311,7 +312,7 @@ TEST(Graph, FloatAndDoubleAgree) {
 
 TEST(Graph, CoordinatesOfTheUser) {
   const Matrix<double> points = gaussian(3, 50, 8);
-  const GraphOptions o = options(GraphKind::hypergraph, EdgeWeight::cosine);
+  const Options o = options(GraphKind::hypergraph, EdgeWeight::cosine);
   const Graph given = build_graph_from_neighbours(nearest<double>(points, o.k, {}), points, o);
   EXPECT_EQ(given.laplacian, build(points, o).laplacian);
 }
@@ -345,27 +346,27 @@ TEST(Graph, NotesSayWhatWasDone) {
   }
   Matrix<double> split(2, 5, std::nan(""));
   for (Index j = 0; j < 5; ++j) split(j < 2 ? 0 : 1, j) = static_cast<double>(j);
-  GraphOptions o = options(GraphKind::hypergraph);
+  Options o = options(GraphKind::hypergraph);
   o.k = 2;
   EXPECT_TRUE(has_note(build(split, o), "2 of 5 samples have fewer than k = 2 comparable neighbours"));
 }
 
 TEST(Graph, BadInput) {
   const Matrix<double> X = gaussian(3, 8, 11);
-  GraphOptions o = options(GraphKind::knn);
+  Options o = options(GraphKind::knn);
   o.k = 8;
   expect_error([&] { build(X, o); }, "k = 8: must be less than the number of samples, 8");
   expect_error([&] { build(gaussian(3, 1, 1), options(GraphKind::knn)); }, "k = 3");
   o.k = 0;
-  expect_error([&] { build(X, o); }, "k = 0: must be at least 1");
+  expect_error([&] { build(X, o); }, "k = 0: must be an integer >= 1");
   o.k = 3;
   o.heat_width = -1;
   expect_error([&] { build(X, o); }, "heat_width = -1");
   o.heat_width = std::nan("");
   expect_error([&] { build(X, o); }, "heat_width = nan");
   o = options(GraphKind::knn);
-  o.space = {Space::Kind::pca, 0};
-  expect_error([&] { build(X, o); }, "dimensions = 0");
+  o.graph_space = {Space::Kind::pca, 0};
+  expect_error([&] { build(X, o); }, "graph_space = pca:0: must be raw, pca:D");
 
   o = options(GraphKind::knn, EdgeWeight::cosine);
   const Neighbours good = nearest<double>(X, 3, {});

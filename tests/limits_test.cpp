@@ -284,11 +284,11 @@ Options small_options(Level level) {
   Options o;
   o.atoms = 8;
   o.beta_ratio = 0.05;
-  o.schedule.level = level;
-  o.schedule.plain_iter = o.schedule.warm_iter = 2;
-  o.schedule.pace_iter = synthetic::small() ? 2 : 4;
-  o.schedule.polish = synthetic::small() ? 1 : 3;
-  o.schedule.tol = 0;
+  o.level = level;
+  o.plain_iter = o.warm_iter = 2;
+  o.pace_iter = synthetic::small() ? 2 : 4;
+  o.polish = synthetic::small() ? 1 : 3;
+  o.tol = 0;
   return o;
 }
 
@@ -321,9 +321,9 @@ TEST(Limits, AFitHasTheSameBitsForAnyNumberOfThreads) {
   const std::vector<int> counts = synthetic::small() ? std::vector<int>{3} : std::vector<int>{2, 3, 5};
   for (const Level level : kLevels) {
     Options o = small_options(level);
-    o.schedule.plain_iter = o.schedule.warm_iter = o.schedule.polish = 1;
-    o.schedule.pace_iter = 2;
-    o.schedule.max_iter = 5;
+    o.plain_iter = o.warm_iter = o.polish = 1;
+    o.pace_iter = 2;
+    o.max_iter = 5;
     const auto one = run(wide.problem(), o, 1);
     EXPECT_EQ(one.threads, 1);
     for (const int threads : counts)
@@ -346,12 +346,12 @@ TEST(Limits, SameSeedSameBitsOtherSeedOtherBits) {
 TEST(Limits, ANotYetPacedFitIsPlainSparseCoding) {
   const auto p = synthetic::make<double>({});
   Options plain = small_options(Level::none);
-  plain.schedule.max_iter = 12;
+  plain.max_iter = 12;
   const auto expected = run(p.problem(), plain);
   for (const Level level : {Level::sample, Level::feature, Level::element}) {
     Options o = plain;
-    o.schedule.level = level;
-    o.schedule.warm_iter = 1000;
+    o.level = level;
+    o.warm_iter = 1000;
     const auto got = run(p.problem(), o);
     EXPECT_EQ(got.state.dictionary, expected.state.dictionary) << name_of(level);
     EXPECT_EQ(got.state.codes, expected.state.codes) << name_of(level);
@@ -366,7 +366,7 @@ TEST(Limits, AHugeLambdaIsPlainSparseCoding) {
     const Matrix<double> S = c.solve();
     for (const Level level : {Level::sample, Level::feature, Level::element})
       for (const double lambda : {1e30, std::numeric_limits<double>::infinity()})
-        for (const auto name : regularizer_names) {
+        for (const auto name : regularizer_names()) {
           const auto losses = unit_losses<double>(c.p.X, {}, c.p.B, c.p.S, level, {});
           Vector<double> v;
           solve_weights(losses, parse_regularizer(name), lambda, v, {});
@@ -414,7 +414,7 @@ TEST(Limits, AlphaAndGammaZeroIsNoGraph) {
   for (const Level level : kLevels) {
     Options off = small_options(level), none = off;
     off.alpha = off.gamma = 0;
-    none.graph.kind = GraphKind::none;
+    none.graph = GraphKind::none;
     expect_same(run(p.problem(), off), run(p.problem(), none), std::string(name_of(level)));
   }
 }

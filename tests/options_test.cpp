@@ -1,10 +1,11 @@
-#include "model/options.hpp"
+#include "pacewise/options.hpp"
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <limits>
 #include <set>
+
+#include "algebra/error.hpp"
 
 namespace {
 
@@ -13,129 +14,160 @@ using namespace pacewise;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A field of Options, its name in messages, and the values it must not take; none for fields every value of which is
-/// meaningful.
-struct Field {
-  std::string name;
-  std::vector<std::function<void(Options&)>> bad;
-};
-
-template <class Set, class... Values>
-std::vector<std::function<void(Options&)>> each(Set set, Values... values) {
-  return {[set, values](Options& o) { set(o, values); }...};
+/// The regulariser that has the parameter, where the row is one.
+Options options_for(const Option& row) {
+  Options options;
+  if (!row.regularizer.empty()) options.regularizer = parse_regularizer(row.regularizer);
+  return options;
 }
 
-const std::vector<Field>& fields() {
-  static const std::vector<Field> table = {
-      {"atoms", each([](Options& o, Index x) { o.atoms = x; }, Index{0}, Index{-4})},
-      {"beta", each([](Options& o, double x) { o.beta = x; }, -0.1, kNan, kInfinity)},
-      {"beta_ratio", each([](Options& o, double x) { o.beta_ratio = x; }, -0.1, 1.1, kNan)},
-      {"alpha", each([](Options& o, double x) { o.alpha = x; }, -1.0, kNan, kInfinity)},
-      {"gamma", each([](Options& o, double x) { o.gamma = x; }, -1.0, kNan, kInfinity)},
-      {"eta", each([](Options& o, double x) { o.eta = x; }, 0.0, -2.0, kNan, kInfinity)},
-      {"polynomial power", each([](Options& o, double x) { o.regularizer = Polynomial{x}; }, 1.0, kNan)},
-      {"logarithmic scale", each([](Options& o, double x) { o.regularizer = Logarithmic{x}; }, -1.0, kNan)},
-      {"mixture ratio", each([](Options& o, double x) { o.regularizer = Mixture{x}; }, 0.0, 1.0)},
-      {"mu", each([](Options& o, double x) { o.schedule.mu = x; }, 1.0, 0.5, -2.0, kNan, kInfinity)},
-      {"select", each([](Options& o, double x) { o.schedule.select = x; }, 0.0, -0.5, 1.5, kNan)},
-      {"final", each([](Options& o, double x) { o.schedule.final = x; }, 0.0, -0.5, 1.5, 0.3, kNan)},
-      {"pace_iter", each([](Options& o, int x) { o.schedule.pace_iter = x; }, 0, -1)},
-      {"plain_iter", each([](Options& o, int x) { o.schedule.plain_iter = x; }, -1)},
-      {"warm_iter", each([](Options& o, int x) { o.schedule.warm_iter = x; }, -1)},
-      {"polish", each([](Options& o, int x) { o.schedule.polish = x; }, -1)},
-      {"tol", each([](Options& o, double x) { o.schedule.tol = x; }, -1e-3, kNan, kInfinity)},
-      {"max_iter", each([](Options& o, int x) { o.schedule.max_iter = x; }, 0, -7)},
-      {"k", each([](Options& o, Index x) { o.graph.k = x; }, Index{0}, Index{-1})},
-      {"graph_space dimensions", each([](Options& o, Index x) { o.graph.space.dimensions = x; }, Index{0}, Index{-1})},
-      {"heat_width", each([](Options& o, double x) { o.graph.heat_width = x; }, -1.0, kNan, kInfinity)},
-      {"step_tol", each([](Options& o, double x) { o.step_tol = x; }, 0.0, -1e-3, kNan, kInfinity)},
-      {"level", {}},
-      {"pace", {}},
-      {"graph kind", {}},
-      {"graph space kind", {}},
-      {"edge weight", {}},
-      {"normalized", {}},
-      {"graph seed", {}},
-      {"normalize", {}},
-      {"memory_bytes", {}},
-      {"seed", {}},
-  };
-  return table;
+/// Values just outside the range, and of other types.
+std::vector<OptionValue> bad_values(const Option& row) {
+  using Type = Option::Type;
+  const std::string word = "no such word";
+  if (row.type == Type::flag) return {word, 2.0, std::int64_t{1}};
+  if (row.type == Type::choice) return {word, "knn:3", "raw:3", "pca", "pca:0", "pca:x", "", 1.0, true};
+  const auto lower = static_cast<std::int64_t>(row.range.lower);
+  if (row.type == Type::integer) return {lower - 1, lower - 7, 1.5, kNan, kInfinity, 1e30, word, true};
+  std::vector<double> bad = {kNan, kInfinity, -kInfinity,
+                             row.range.lower_open ? row.range.lower : row.range.lower - 0.1};
+  if (std::isfinite(row.range.upper)) bad.push_back(row.range.upper_open ? row.range.upper : row.range.upper + 0.1);
+  std::vector<OptionValue> out = {word, true, std::monostate()};
+  for (const double x : bad) {
+    if (row.type == Type::numbers)
+      out.emplace_back(std::vector<double>{1, x});
+    else
+      out.emplace_back(x);
+  }
+  return out;
 }
 
-TEST(Options, EveryBadValueIsRejectedByName) {
-  for (const auto& field : fields())
-    for (std::size_t i = 0; i < field.bad.size(); ++i) {
-      Options options;
-      field.bad[i](options);
-      try {
-        validate(options);
-        ADD_FAILURE() << field.name << ": bad value " << i << " was taken";
-      } catch (const Error& e) {
-        const std::string text = e.what();
-        EXPECT_EQ(text.rfind(field.name + " = ", 0), 0u) << text << ": must begin with the name and the value";
-        EXPECT_NE(text.find("must "), std::string::npos) << text;
-        EXPECT_EQ(text.find('\n'), std::string::npos) << text;
-      }
+template <class Call>
+void expect_one_line(Call&& call, const std::string& name, const std::string& value, const std::string& rule) {
+  try {
+    call();
+    ADD_FAILURE() << name << " = " << value << " was taken";
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    EXPECT_EQ(text.rfind(name + " = " + value, 0), 0u) << text << ": must begin with the name and the value";
+    EXPECT_NE(text.find(": must be "), std::string::npos) << text;
+    EXPECT_NE(text.find(rule), std::string::npos) << text << ": must hold the rule " << rule;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+  }
+}
+
+TEST(Options, EveryBadValueIsRefusedByNameValueAndRule) {
+  for (const Option& row : option_table())
+    for (const OptionValue& bad : bad_values(row)) {
+      Options options = options_for(row);
+      const std::string value = bad.index() == 5 ? "" : to_text(bad);
+      expect_one_line([&] { row.set(options, bad); }, row.name, value, row.rule());
     }
 }
 
+TEST(Options, ValuesSetPastTheTableAreRefusedToo) {
+  for (const Option& row : option_table()) {
+    if (row.type == Option::Type::choice || row.type == Option::Type::flag) continue;
+    for (const OptionValue& bad : bad_values(row)) {
+      if (bad.index() != static_cast<std::size_t>(row.type) + 1) continue;
+      Options options = options_for(row);
+      row.assign(options, bad);
+      expect_one_line([&] { validate(options); }, row.name, "", row.rule());
+    }
+  }
+}
+
+TEST(Options, RulesBetweenOptions) {
+  expect_one_line([] { validate({.eta = 0}); }, "eta", "0", "> 0 when gamma > 0");
+  expect_one_line([] { validate({.final = 0.3}); }, "final", "0.3", "at least `select`");
+  expect_one_line(
+      [] {
+        validate({.atoms = 3, .atom_penalty = {1, 2}});
+      },
+      "atom_penalty", "2 numbers", "one for each of the 3 atoms");
+  expect_one_line([] { validate({.graph_space = {Space::Kind::pca, 0}}); }, "graph_space", "pca:0", "pca:D");
+  EXPECT_NO_THROW(validate({.pace = Pace::geometric, .final = 0.3})) << "only the quantile pace reads final";
+  EXPECT_NO_THROW(validate({.gamma = 0, .eta = 0}));
+  Options linear;
+  EXPECT_THROW(find_option("power")->set(linear, 2.0), Error) << "the linear regulariser has no power";
+}
+
 TEST(Options, NoFieldIsForgotten) {
-  // A structured binding names all members: a new one does not compile until it is listed here and in the table above.
-  const Options options;
-  const auto& [atoms, beta, beta_ratio, alpha, gamma, eta, regularizer, schedule, graph, normalize, step_tol,
-               memory_bytes, seed] = options;
-  const auto& [level, pace, mu, select, final, pace_iter, plain_iter, warm_iter, polish, tol, max_iter] = schedule;
-  const auto& [kind, k, space, weight, normalized, heat_width, graph_seed] = graph;
-  const auto& [space_kind, dimensions] = space;
-  constexpr std::size_t options_leaves = 13 - 3, schedule_leaves = 11, graph_leaves = 7 - 1, space_leaves = 2;
-  // three of the six regularisers have a parameter
-  EXPECT_EQ(fields().size(), options_leaves + 3 + schedule_leaves + graph_leaves + space_leaves);
-  std::set<std::string> names;
-  for (const auto& field : fields()) EXPECT_TRUE(names.insert(field.name).second) << field.name << " is there twice";
-  const std::set<const void*> members = {
-      &atoms,     &beta,         &beta_ratio, &alpha,      &gamma,      &eta,       &regularizer, &normalize,
-      &step_tol,  &memory_bytes, &seed,       &level,      &pace,       &mu,        &select,      &final,
-      &pace_iter, &plain_iter,   &warm_iter,  &polish,     &tol,        &max_iter,  &kind,        &k,
-      &weight,    &normalized,   &heat_width, &graph_seed, &space_kind, &dimensions};
-  EXPECT_EQ(members.size(), options_leaves + 1 + schedule_leaves + graph_leaves + space_leaves);
+  // A structured binding names all members: a new one does not compile until it is here, and counted.
+  const auto [atoms, beta, beta_ratio, l2, atom_penalty, positive_codes, positive_atoms, alpha, gamma, eta, normalize,
+              level, regularizer, pace, mu, select, final, pace_iter, plain_iter, warm_iter, polish, graph, k,
+              graph_space, edge_weight, heat_width, normalized_laplacian, max_iter, tol, step_tol, seed] = Options{};
+  constexpr std::size_t members = 31;
+  std::set<std::string> rows;
+  for (const Option& row : option_table()) {
+    if (row.regularizer.empty()) {
+      EXPECT_TRUE(rows.insert(row.name).second) << row.name << " is there twice";
+    }
+    EXPECT_FALSE(row.help.empty() || row.group.empty()) << row.name;
+    EXPECT_EQ(find_option(row.name), &row);
+    EXPECT_EQ(find_option(row.python), &row);
+  }
+  EXPECT_EQ(rows.size(), members);
+}
+
+TEST(Options, EachRowReadsAndWritesItsOwnMember) {
+  for (const Option& row : option_table()) {
+    Options changed = options_for(row);
+    const Options before = changed;
+    OptionValue other = std::vector<double>(128, 2.0);
+    if (row.type == Option::Type::flag) other = !std::get<bool>(row.get(before));
+    if (row.type == Option::Type::integer) other = std::get<std::int64_t>(row.get(before)) + 1;
+    if (row.type == Option::Type::real) other = row.range.upper == 1 ? 0.75 : 3.25;
+    if (row.type == Option::Type::choice)
+      other = row.choices.front() == to_text(row.get(before)) ? row.choices.back() : row.choices.front();
+    row.set(changed, other);
+    EXPECT_EQ(row.get(changed), other) << row.name;
+    for (const Option& another : option_table())
+      if (another.name != row.name && (row.name != "regularizer" || another.regularizer.empty())) {
+        EXPECT_EQ(another.get(changed), another.get(before)) << row.name << " changes " << another.name;
+      }
+  }
+}
+
+TEST(Options, TextComesBack) {
+  for (const Preset which : {Preset::robust, Preset::paper})
+    for (const Option& row : option_table()) {
+      const OptionValue value = row.get(preset(which));
+      if (value.index() == 0) continue;
+      EXPECT_EQ(row.parse(to_text(value)), value) << row.name;
+    }
+  expect_one_line([] { find_option("atoms")->parse("12x"); }, "atoms", "12x", "an integer >= 1");
+  expect_one_line([] { find_option("seed")->parse("99999999999999999999"); }, "seed", "99999999999999999999",
+                  "integer");
 }
 
 TEST(Options, DefaultsAndPresetsAreValid) {
   EXPECT_NO_THROW(validate(Options{}));
   EXPECT_NO_THROW(validate(preset(Preset::robust)));
-  EXPECT_NO_THROW(validate(preset(Preset::paper)));
   const Options paper = preset(Preset::paper);
+  EXPECT_NO_THROW(validate(paper));
   EXPECT_EQ(name_of(paper.regularizer), "linear");
-  EXPECT_EQ(paper.schedule.pace, Pace::geometric);
-  EXPECT_EQ(paper.schedule.mu, 1.2);
-  EXPECT_EQ(paper.schedule.select, 0.5);
-  EXPECT_EQ(paper.graph.kind, GraphKind::hypergraph);
-  EXPECT_EQ(paper.graph.space.kind, Space::Kind::raw);
-  EXPECT_EQ(paper.graph.k, 3);
-  EXPECT_EQ(paper.graph.weight, EdgeWeight::binary);
-  EXPECT_EQ(to_string(preset(Preset::robust).graph.space), "robust:40");
-  EXPECT_EQ(preset(Preset::robust).graph.k, 5);
-  EXPECT_EQ(parse_preset("paper"), Preset::paper);
-  EXPECT_EQ(parse_preset("robust"), Preset::robust);
-  EXPECT_THROW(parse_preset("best"), Error);
+  EXPECT_EQ(paper.pace, Pace::geometric);
+  EXPECT_EQ(paper.mu, 1.2);
+  EXPECT_EQ(paper.select, 0.5);
+  EXPECT_EQ(paper.graph, GraphKind::hypergraph);
+  EXPECT_EQ(to_string(paper.graph_space), "raw");
+  EXPECT_EQ(paper.k, 3);
+  EXPECT_EQ(paper.edge_weight, EdgeWeight::binary);
+  EXPECT_EQ(to_string(preset(Preset::robust).graph_space), "robust:40");
+  EXPECT_EQ(preset(Preset::robust).k, 5);
+  EXPECT_EQ(parse<Preset>("paper"), Preset::paper);
+  expect_one_line([] { parse<Preset>("best"); }, "preset", "best", "robust or paper");
 }
 
 TEST(Options, BoundariesAreAllowed) {
-  Options o;
-  o.atoms = 1;
-  o.beta = 0;
-  o.beta_ratio = 1;
-  o.alpha = o.gamma = o.eta = 0;
-  o.schedule.select = o.schedule.final = 1;
-  o.schedule.pace_iter = o.schedule.max_iter = 1;
-  o.schedule.plain_iter = o.schedule.warm_iter = o.schedule.polish = 0;
-  o.schedule.tol = 0;
-  EXPECT_NO_THROW(validate(o));
-  o = {};
-  o.schedule.pace = Pace::geometric;
-  o.schedule.final = 0.3;  // below select: only the quantile pace reads it
-  EXPECT_NO_THROW(validate(o));
+  for (const Option& row : option_table())
+    for (const double bound : {row.range.lower, row.range.upper}) {
+      if (row.type != Option::Type::real && row.type != Option::Type::integer) continue;
+      if (!row.range.contains(bound)) continue;
+      Options options = options_for(row);
+      EXPECT_NO_THROW(row.set(options, bound)) << row.name;
+    }
 }
 
 }  // namespace

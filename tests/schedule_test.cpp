@@ -22,7 +22,7 @@ ScheduleState in_phase(Phase phase, double lambda, int done = 0) {
 }
 
 /// Runs the schedule on losses that do not depend on it; the objective falls steeply, so nothing stalls.
-std::vector<ScheduleState> run(const ScheduleOptions& options, const LossSummary& losses, int at_most = 1000) {
+std::vector<ScheduleState> run(const Options& options, const LossSummary& losses, int at_most = 1000) {
   std::vector<ScheduleState> out;
   ScheduleState state;
   double objective = 1;
@@ -47,15 +47,15 @@ TEST(Schedule, NamesOfPhasesAndPaces) {
   EXPECT_EQ(name_of(Phase::paced), "paced");
   EXPECT_EQ(name_of(Phase::held), "held");
   EXPECT_EQ(name_of(Phase::polish), "polish");
-  for (const Pace pace : {Pace::geometric, Pace::quantile}) EXPECT_EQ(parse_pace(name_of(pace)), pace);
-  EXPECT_THROW(parse_pace("linear"), Error);
+  for (const Pace pace : {Pace::geometric, Pace::quantile}) EXPECT_EQ(parse<Pace>(name_of(pace)), pace);
+  EXPECT_THROW(parse<Pace>("linear"), Error);
   for (const Level level : {Level::none, Level::sample, Level::feature, Level::element})
-    EXPECT_EQ(parse_level(name_of(level)), level);
-  EXPECT_THROW(parse_level("pixel"), Error);
+    EXPECT_EQ(parse<Level>(name_of(level)), level);
+  EXPECT_THROW(parse<Level>("pixel"), Error);
 }
 
 TEST(Schedule, PhasesComeInOrderWithTheirCounts) {
-  ScheduleOptions options;
+  Options options;
   options.plain_iter = 3;
   options.warm_iter = 4;
   options.pace_iter = 6;
@@ -72,7 +72,7 @@ TEST(Schedule, PhasesComeInOrderWithTheirCounts) {
 }
 
 TEST(Schedule, PlainAndWarmMayBeLeftOut) {
-  ScheduleOptions options;
+  Options options;
   options.plain_iter = options.warm_iter = 0;
   EXPECT_EQ(run(options, {1, 0.5, 0.9}).front().phase, Phase::paced);
   options.warm_iter = 1;
@@ -82,7 +82,7 @@ TEST(Schedule, PlainAndWarmMayBeLeftOut) {
 }
 
 TEST(Schedule, GeometricRunsUntilEveryUnitIsInThenPolishes) {
-  ScheduleOptions options;
+  Options options;
   options.pace = Pace::geometric;
   options.mu = 1.5;
   const auto states = run(options, {10, 1, 0});
@@ -99,14 +99,14 @@ TEST(Schedule, GeometricRunsUntilEveryUnitIsInThenPolishes) {
 }
 
 TEST(Schedule, GeometricKeepsGoingWhileTheLargestLossEqualsLambda) {
-  ScheduleOptions options;
+  Options options;
   options.pace = Pace::geometric;
   EXPECT_EQ(advance(in_phase(Phase::paced, 2, 1), {2, 0, 0}, options).phase, Phase::paced);
   EXPECT_EQ(advance(in_phase(Phase::paced, 2, 1), {std::nextafter(2.0, 0.0), 0, 0}, options).phase, Phase::polish);
 }
 
 TEST(Schedule, WithoutPolishTheLastLambdaIsHeld) {
-  ScheduleOptions options;
+  Options options;
   options.polish = 0;
   for (const Pace pace : {Pace::geometric, Pace::quantile}) {
     options.pace = pace;
@@ -122,7 +122,7 @@ TEST(Schedule, WithoutPolishTheLastLambdaIsHeld) {
 }
 
 TEST(Schedule, QuantileSharesRunFromSelectToFinal) {
-  ScheduleOptions options;
+  Options options;
   options.select = 0.4;
   options.final = 0.9;
   options.pace_iter = 11;
@@ -134,7 +134,7 @@ TEST(Schedule, QuantileSharesRunFromSelectToFinal) {
 }
 
 TEST(Schedule, QuantileTakesTheTargetOfEveryIteration) {
-  ScheduleOptions options;
+  Options options;
   options.pace_iter = 4;
   const ScheduleState first = advance(in_phase(Phase::warm, kInfinity, options.warm_iter), {9, 2, 0}, options);
   EXPECT_EQ(first.phase, Phase::paced);
@@ -146,7 +146,7 @@ TEST(Schedule, QuantileTakesTheTargetOfEveryIteration) {
 }
 
 TEST(Schedule, NothingToPaceGoesStraightOn) {
-  ScheduleOptions options;
+  Options options;
   EXPECT_EQ(advance(in_phase(Phase::warm, kInfinity, options.warm_iter), {0, 0, 0}, options).phase, Phase::polish);
   EXPECT_EQ(advance(in_phase(Phase::paced, 1, 2), {0, 0, 0}, options).phase, Phase::polish);
   options.polish = 0;
@@ -156,7 +156,7 @@ TEST(Schedule, NothingToPaceGoesStraightOn) {
 }
 
 TEST(Schedule, LevelNoneStaysInWarmUntilItStalls) {
-  ScheduleOptions options;
+  Options options;
   options.level = Level::none;
   options.max_iter = 40;
   const auto states = run(options, {1, 0.5, 0.7});
@@ -170,7 +170,7 @@ TEST(Schedule, LevelNoneStaysInWarmUntilItStalls) {
 }
 
 TEST(Schedule, StallCountsOnlyAtAFixedPhaseAndLambda) {
-  ScheduleOptions options;
+  Options options;
   for (const Phase phase : {Phase::plain, Phase::warm, Phase::paced, Phase::held, Phase::polish}) {
     const bool last = phase == Phase::held || phase == Phase::polish;
     ScheduleState state = in_phase(phase, last ? 1 : 2);
@@ -189,7 +189,7 @@ TEST(Schedule, StallCountsOnlyAtAFixedPhaseAndLambda) {
 }
 
 TEST(Schedule, StallIsRelativeToTheMagnitude) {
-  ScheduleOptions options;
+  Options options;
   options.tol = 1e-3;
   ScheduleState state = in_phase(Phase::polish, kInfinity);
   state.last_objective = 1;
@@ -199,7 +199,7 @@ TEST(Schedule, StallIsRelativeToTheMagnitude) {
 }
 
 TEST(Schedule, MaxIterEndsAnyPhase) {
-  ScheduleOptions options;
+  Options options;
   for (int limit : {1, 4, 8, 13, 26}) {
     options.max_iter = limit;
     const auto states = run(options, {1, 0.5, 0.9});
@@ -209,7 +209,7 @@ TEST(Schedule, MaxIterEndsAnyPhase) {
 }
 
 TEST(Schedule, ReopeningJudgesByTheLimitsOfNow) {
-  ScheduleOptions options;
+  Options options;
   options.max_iter = 5;
   const ScheduleState limited = conclude(in_phase(Phase::warm, kInfinity, 1), 3, 3, 5, options);
   ASSERT_TRUE(limited.finished);

@@ -83,8 +83,7 @@ TEST(Space, ParseAndPrint) {
       parse_space(text);
       ADD_FAILURE() << text << " accepted";
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("graph space \"" + std::string(text) + "\": must be"),
-                std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("graph_space = " + std::string(text) + ": must be"), std::string::npos);
     }
   }
 }

@@ -25,12 +25,12 @@ inline Options small_options(Level level = Level::element, Pace pace = Pace::qua
   Options o;
   o.atoms = 8;
   o.beta_ratio = 0.05;
-  o.schedule.level = level;
-  o.schedule.pace = pace;
-  o.schedule.plain_iter = o.schedule.warm_iter = 3;
-  o.schedule.pace_iter = 6;
-  o.schedule.polish = 6;
-  o.schedule.max_iter = 80;
+  o.level = level;
+  o.pace = pace;
+  o.plain_iter = o.warm_iter = 3;
+  o.pace_iter = 6;
+  o.polish = 6;
+  o.max_iter = 80;
   o.normalize = Normalize::none;
   return o;
 }
@@ -56,7 +56,7 @@ reference::Setting setting_of(const Result<T>& result) {
   s.W = reference::expand(result.data.weights, m, n);
   for (Index j = 0; j < n && !state.weights.empty(); ++j)
     for (Index i = 0; i < m; ++i) {
-      const Index unit = o.schedule.level == Level::element ? j * m + i : (o.schedule.level == Level::feature ? i : j);
+      const Index unit = o.level == Level::element ? j * m + i : (o.level == Level::feature ? i : j);
       s.W(i, j) *= static_cast<double>(state.weights[static_cast<std::size_t>(unit)]);
     }
   s.beta = state.beta;
@@ -78,7 +78,7 @@ reference::Setting setting_of(const Result<T>& result) {
 template <class T>
 double slow_pace(const Result<T>& result) {
   const State<T>& state = result.state;
-  const Level level = result.options.schedule.level;
+  const Level level = result.options.level;
   if (level == Level::none || std::isinf(state.schedule.lambda)) return 0;
   const Index m = result.data.values.rows(), n = result.data.values.cols();
   const auto W = reference::expand(result.data.weights, m, n);

@@ -91,7 +91,7 @@ TYPED_TEST(WeightsStep, EveryUnitGetsTheWeightOfItsLoss) {
   Vector<T> losses(20000);  // more than two blocks of units
   Random random(3);
   for (auto& l : losses) l = static_cast<T>(2 * random.uniform());
-  for (const auto name : regularizer_names) {
+  for (const auto name : regularizer_names()) {
     const Regularizer r = parse_regularizer(name);
     for (const int threads : {1, 3}) {
       Vector<T> v;
@@ -108,7 +108,7 @@ TYPED_TEST(WeightsStep, EveryUnitGetsTheWeightOfItsLoss) {
 TYPED_TEST(WeightsStep, InfiniteLambdaTrustsEverythingAndCostsNothing) {
   using T = TypeParam;
   const Vector<T> losses = {0, 1, 1000};
-  for (const auto name : regularizer_names) {
+  for (const auto name : regularizer_names()) {
     const Regularizer r = parse_regularizer(name);
     Vector<T> v = {0, 0, 0};
     solve_weights(losses, r, std::numeric_limits<double>::infinity(), v, {});
@@ -133,7 +133,7 @@ TYPED_TEST(WeightsStep, SummaryMatchesTheSlowPath) {
     v[u] = static_cast<T>(random.uniform());
     observed[u] = random.uniform() < 0.7 ? 1 : 0;
   }
-  for (const auto name : regularizer_names)
+  for (const auto name : regularizer_names())
     for (const bool holes : {false, true}) {
       const Regularizer r = parse_regularizer(name);
       const double lambda = 1.1;

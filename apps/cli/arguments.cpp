@@ -2,7 +2,6 @@
 
 #include "apps/cli/fit_options.hpp"
 #include "apps/cli/generate.hpp"
-#include "apps/cli/option_text.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/spelling.hpp"
 #include "pacewise/version.hpp"
@@ -32,10 +31,15 @@ class Help : public CLI::Formatter {
   }
 };
 
-/// Checks whose names do not belong into the help.
-CLI::Validator silent(CLI::Validator check) { return check.description(""); }
-const CLI::Validator kPositive = silent(CLI::PositiveNumber);
-const CLI::Validator kNonNegative = silent(CLI::NonNegativeNumber);
+/// The rule of a number that is no option of the table.
+CLI::Validator within(Range range) {
+  return {[range](const std::string& text) {
+            double value = 0;
+            const bool good = CLI::detail::lexical_cast(text, value) && range.contains(value);
+            return good ? std::string() : "= " + text + ": must be " + range.rule();
+          },
+          ""};
+}
 
 /// Without the second blank line between groups.
 std::string help_of(const CLI::App& app) {
@@ -59,7 +63,7 @@ class Command {
   template <class V>
   CLI::Option* value(const char* name, V& value, const char* type, const char* help) {
     CLI::Option* option = app_.add_option(name, value, help)->group(group_)->type_name(type)->capture_default_str();
-    if constexpr (std::is_unsigned_v<V>) option->check(kNonNegative);  // else -1 wraps around
+    if constexpr (std::is_unsigned_v<V>) option->check(within(at_least(0)));  // else -1 wraps around
     return option;
   }
   CLI::Option* input(const char* name, std::string& value, const char* help) {
@@ -79,7 +83,7 @@ class Command {
         ->group(group_)
         ->type_name("N")
         ->default_str("all cores")
-        ->check(kNonNegative);
+        ->check(within(at_least(0)));
   }
   void quiet(bool& value) { app_.add_flag("--quiet", value, "Say nothing but errors")->group(group_); }
   void run(std::function<int()> body) {
@@ -91,18 +95,6 @@ class Command {
   Program& program_;
   std::string group_ = "Options";
 };
-
-/// The library checks values; on a command line a bad one is bad usage.
-template <class Check>
-void as_usage(Check&& check) {
-  try {
-    check();
-  } catch (const UsageError&) {
-    throw;
-  } catch (const Error& e) {
-    throw UsageError(e.what());
-  }
-}
 
 void define_fit(Program& program) {
   Command c(program, "fit", "Learn a dictionary and sparse codes from data",
@@ -117,16 +109,18 @@ void define_fit(Program& program) {
   c.file("--weights-out", a->weights_out, "Write the self-paced weights (.npy .csv .mtx)");
   c.file("--json", a->json, "Write what happened, iteration by iteration");
   c.file("--report", a->report, "Write a web page about the run", "FILE.html");
-  const auto options = std::make_shared<FitOptions>(c.app());
+  c.file("--dictionary", a->dictionary, "Start from these atoms, one in a row");
+  c.file("--start-codes", a->start_codes, "Start from these codes, one sample in a row");
+  const auto options = std::make_shared<TableOptions>(c.app(), std::vector<std::string>{"graph", "graph_space"});
   c.group("Run");
   c.value("--precision", a->precision, "single|double", "Of all computations");
   c.app()
       .add_option("--max-seconds", a->max_seconds, "Stop after this time, with what there is")
       ->group("Run")
       ->type_name("S")
-      ->check(kPositive);
+      ->check(within(above(0)));
   c.file("--checkpoint", a->checkpoint, "Write the state here every --every iterations and when interrupted");
-  c.value("--every", a->every, "N", "Iterations between checkpoints")->check(kPositive);
+  c.value("--every", a->every, "N", "Iterations between checkpoints")->check(within(above(0)));
   c.file("--resume", a->resume, "Go on from a checkpoint, with its options");
   c.reading(a->data);
   c.quiet(a->quiet);
@@ -198,43 +192,19 @@ void define_cluster(Program& program) {
 void define_graph(Program& program) {
   Command c(program, "graph", "Laplacian (and incidence) of the neighbours in the data",
             "pacewise graph data.npy -o laplacian.mtx --incidence incidence.mtx --k 5");
-  struct Words {
-    std::string kind = "hypergraph", space, weight = "binary", normalize = "unit";
-  };
   auto a = std::make_shared<GraphArguments>();
-  auto w = std::make_shared<Words>();
-  w->space = to_string(a->options.space);
   c.data(a->data);
   c.file("-o,--output", a->output, "The Laplacian, n x n", "L.mtx")->required();
   c.file("--incidence", a->incidence, "Write the incidence matrix, hyperedges x samples", "H.mtx");
-  c.value("--graph", w->kind, "knn|hypergraph", "Kind");
-  c.value("--k", a->options.k, "K", "Neighbours of each sample, 1 <= k < n");
-  c.value("--graph-space", w->space, "raw|pca:D|half:D|white:D|robust:D|FILE", "Where neighbours are looked for");
-  c.value("--edge-weight", w->weight, "binary|heat|cosine|probabilistic", "Weights of the edges");
-  c.value("--heat-width", a->options.heat_width, "W", "Of the heat kernel; 0: the mean squared distance")
-      ->check(kNonNegative);
-  c.app()
-      .add_flag("!--unnormalized", a->options.normalized, "D - A instead of 1 - D^-1/2 A D^-1/2 (knn)")
-      ->group("Options");
-  c.value("--normalize", w->normalize, "unit|none|standard", "What is done to the data first");
-  c.value("--seed", a->options.seed, "N", "Of the principal components");
+  const auto options =
+      std::make_shared<TableOptions>(c.app(), std::vector<std::string>{"graph_space"},
+                                     std::vector<std::string>{"graph", "k", "graph_space", "edge_weight", "heat_width",
+                                                              "normalized_laplacian", "normalize", "seed"});
   c.reading(a->data);
   c.quiet(a->quiet);
-  c.run([a, w] {
-    as_usage([&] {
-      a->options.kind = parse_graph_kind(w->kind);
-      if (a->options.kind == GraphKind::none) throw Error("graph = none: must be knn or hypergraph");
-      a->options.weight = parse_edge_weight(w->weight);
-      a->normalize = parse_normalize(w->normalize);
-      const bool named = w->space == "raw" || w->space.find(':') != std::string::npos;
-      if (named)
-        a->options.space = parse_space(w->space);
-      else
-        a->points_file = w->space;
-      Options all;
-      all.graph = a->options;
-      validate(all);
-    });
+  c.run([a, options] {
+    options->collect(*a);
+    if (a->options.graph == GraphKind::none) throw UsageError("graph = none: must be knn or hypergraph");
     return run_graph(*a);
   });
 }
@@ -279,8 +249,8 @@ void define_demo(Program& program) {
   c.value("--data", a->data, "DIR", "Folder of Fashion-MNIST (t10k); without it, drawn shapes are used");
   c.file("--json", a->json, "Write the table");
   c.file("--save", a->save, "Only write the images and what was changed, to try the other commands on", "DIR");
-  c.value("--per-class", a->per_class, "N", "Images of each class")->check(silent(CLI::Range(4, 1000)));
-  c.value("--atoms", a->atoms, "N", "Atoms of each dictionary")->check(silent(CLI::Range(1, 4096)));
+  c.value("--per-class", a->per_class, "N", "Images of each class")->check(within({4, 1000}));
+  c.value("--atoms", a->atoms, "N", "Atoms of each dictionary")->check(within({1, 4096}));
   c.value("--seed", a->seed, "N", "Same seed, same result");
   c.threads(a->threads);
   c.quiet(a->quiet);
@@ -309,7 +279,7 @@ void define_reproduce(Program& program) {
       ->group("Options")
       ->type_name("N")
       ->default_str("5, quick 1")
-      ->check(silent(CLI::Range(1, 1000)));
+      ->check(within({1, 1000}));
   c.app()
       .add_flag("--cached", a->cached, "Tables of the cells there are, without tuning and without computing others")
       ->group("Options");

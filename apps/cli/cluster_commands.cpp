@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/commands.hpp"
-#include "apps/cli/container.hpp"
-#include "apps/cli/model_file.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/outputs.hpp"
 #include "apps/cli/signals.hpp"
 #include "apps/report/table.hpp"
 #include "evaluate/scores.hpp"
 #include "io/write.hpp"
+#include "model/model_file.hpp"
+#include "storage/container.hpp"
 
 namespace pacewise::cli {
 namespace {
@@ -57,11 +57,11 @@ struct Points {
 Points read_points_of(const ClusterArguments& a, Console& console) {
   Points p;
   if (is_container(a.data.path)) {
-    const AnyModelFile any = load_model(a.data.path);
+    const AnyModel any = load_model(a.data.path);
     std::visit(
-        [&](const auto& file) {
-          using T = std::decay_t<decltype(*file.state.codes.data())>;
-          p.codes = cast<double, T>(file.state.codes.view());
+        [&](const auto& model) {
+          using T = std::decay_t<decltype(*model.codes.data())>;
+          p.codes = cast<double, T>(model.codes.view());
         },
         any);
   } else {
@@ -139,7 +139,7 @@ int run_graph(const GraphArguments& a) {
   for (const std::string* path : {&a.output, &a.incidence})
     if (!path->empty() && !path->ends_with(".mtx"))
       throw UsageError(printable(*path, 200) + ": a sparse matrix is written as .mtx");
-  if (!a.incidence.empty() && a.options.kind != GraphKind::hypergraph)
+  if (!a.incidence.empty() && a.options.graph != GraphKind::hypergraph)
     throw UsageError("--incidence: only a hypergraph has an incidence matrix");
   check_writable(a.output);
   check_writable(a.incidence);
@@ -147,7 +147,7 @@ int run_graph(const GraphArguments& a) {
   const Table<double> table = read_data<double>(a.data, console);
   Problem<double> problem;
   problem.values = table.values;
-  const Data<double> data = prepare(problem, a.normalize);
+  const Data<double> data = prepare(problem, a.options.normalize);
   Control control;
   control.threads = a.data.threads;
   control.cancel = &interrupted();
@@ -159,8 +159,8 @@ int run_graph(const GraphArguments& a) {
   control.neighbours_done = &neighbours;
   console.stage(doing);
   Graph graph;
-  if (!a.points_file.empty()) {
-    const Matrix<double> points = read_points(a.points_file, table.samples(), console);
+  if (const auto file = a.files.find("graph_space"); file != a.files.end()) {
+    const Matrix<double> points = read_points(file->second, table.samples(), console);
     graph = build_graph_from_neighbours(nearest<double>(points, a.options.k, control), points, a.options);
   } else {
     const Matrix<double> holes = with_holes(data);

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -6,18 +7,24 @@
 #include "apps/cli/console.hpp"
 #include "apps/cli/inputs.hpp"
 #include "evaluate/kmeans.hpp"
-#include "model/options.hpp"
+#include "pacewise/options.hpp"
 
 namespace pacewise::cli {
 
 // One plain struct per subcommand, filled by arguments.cpp; one function that runs it and returns the exit status.
 
-struct FitArguments {
-  DataSource data;
-  std::string output, labels, weights, graph_file, points_file;
-  std::string precision = "double";
+/// What the command line says about the options of the method.
+struct GivenOptions {
   Options options;
-  std::vector<std::string> given;  // options of the method on the command line, "--alpha"
+  std::vector<std::string> given;  // "--alpha"
+  std::map<std::string, std::string>
+      files;  // by option, where a file was given instead of a word: "graph", "graph_space"
+};
+
+struct FitArguments : GivenOptions {
+  DataSource data;
+  std::string output, labels, weights, dictionary, start_codes;
+  std::string precision = "double";
   std::optional<double> max_seconds;
   std::string checkpoint, resume;
   int every = 10;
@@ -55,11 +62,9 @@ struct ClusterArguments {
 };
 int run_cluster(const ClusterArguments& arguments);
 
-struct GraphArguments {
+struct GraphArguments : GivenOptions {
   DataSource data;
-  std::string output, incidence, points_file;
-  GraphOptions options;
-  Normalize normalize = Normalize::unit;
+  std::string output, incidence;
   bool quiet = false;
 };
 int run_graph(const GraphArguments& arguments);

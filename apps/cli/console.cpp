@@ -23,7 +23,7 @@ std::size_t terminal_width() {
 
 /// Iterations the schedule will take at most; of the geometric pace an estimate, its end depends on the losses.
 int expected_iterations(const Options& options) {
-  const ScheduleOptions& s = options.schedule;
+  const Options& s = options;
   if (s.level == Level::none) return s.max_iter;
   const int paced =
       s.pace == Pace::quantile ? s.pace_iter : static_cast<int>(std::ceil(std::log(1e4) / std::log(s.mu)));

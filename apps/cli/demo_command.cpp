@@ -49,17 +49,17 @@ Options options_of(const Method& method, const DemoArguments& a) {
   Options o;
   o.atoms = a.atoms;
   o.seed = a.seed;
-  o.schedule.level = method.level;
+  o.level = method.level;
   // what never fits stays out: about 2% of the entries are changed
-  o.schedule.final = 0.97;
-  o.schedule.polish = 0;
-  o.schedule.pace_iter = 10;
-  o.schedule.max_iter = 25;
-  o.schedule.tol = 1e-3;
+  o.final = 0.97;
+  o.polish = 0;
+  o.pace_iter = 10;
+  o.max_iter = 25;
+  o.tol = 1e-3;
   o.step_tol = 1e-4;
   if (!method.graph) {
     o.alpha = o.gamma = 0;
-    o.graph.kind = GraphKind::none;
+    o.graph = GraphKind::none;
   }
   return o;
 }
@@ -85,7 +85,7 @@ void judge(const DemoImages& images, const Control& control, Outcome& out) {
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i) {
       const double l = out.loss[static_cast<std::size_t>(j * m + i)];
-      image[static_cast<std::size_t>(j)] += model.level == Level::none ? l : std::min(1.0, l / out.lambda);
+      image[static_cast<std::size_t>(j)] += model.options.level == Level::none ? l : std::min(1.0, l / out.lambda);
     }
   out.entry_auroc = auroc(out.loss, images.changed);
   out.image_auroc = auroc(image, images.corrupted);
@@ -146,7 +146,7 @@ Outcome run_method(const Method& method, const DemoImages& images, const DemoArg
   out.result = fit<float>(problem, options, control, [&](const Record& r, const State<float>&) {
     if (live)
       console.fraction(fmt::format("{}: iteration {}, {}", method.name, r.iteration, name_of(r.phase)),
-                       static_cast<double>(r.iteration) / options.schedule.max_iter);
+                       static_cast<double>(r.iteration) / options.max_iter);
     return true;
   });
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -7,11 +7,12 @@
 
 #include "apps/cli/commands.hpp"
 #include "apps/cli/fit_report.hpp"
-#include "apps/cli/model_file.hpp"
-#include "apps/cli/option_text.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/outputs.hpp"
 #include "apps/cli/signals.hpp"
+#include "model/model.hpp"
+#include "model/model_file.hpp"
+#include "model/options_json.hpp"
 #include "pacewise/version.hpp"
 
 namespace pacewise::cli {
@@ -30,7 +31,7 @@ void check_paths(const FitArguments& a) {
     throw UsageError("precision = " + a.precision + ": must be single or double");
   check_table_path("--codes", a.codes);
   check_table_path("--weights-out", a.weights_out);
-  if (a.options.schedule.level == Level::none && !a.weights_out.empty() && a.resume.empty())
+  if (a.options.level == Level::none && !a.weights_out.empty() && a.resume.empty())
     throw UsageError("--weights-out: level none has no self-paced weights; leave it out or choose a level");
   for (const std::string* path : {&a.output, &a.codes, &a.weights_out, &a.json, &a.report, &a.checkpoint})
     check_writable(*path);
@@ -51,21 +52,21 @@ template <class T>
 void check_memory(const Options& options, Index m, Index n) {
   const auto features = static_cast<double>(m), samples = static_cast<double>(n);
   const auto atoms = static_cast<double>(options.atoms);
-  const double copies = options.schedule.level == Level::element ? 6 : 2;
+  const double copies = options.level == Level::element ? 6 : 2;
   const double bytes = sizeof(T) * (copies * features * samples + 3 * atoms * samples + 2 * atoms * features);
   const auto free = static_cast<double>(available_memory());
   if (bytes <= free) return;
   throw ReadError(
       fmt::format("{} samples x {} features with {} atoms need at least {}, {} are free; use fewer of them{}{}", n, m,
                   options.atoms, size_text(bytes), size_text(free), sizeof(T) == 8 ? " or --precision single" : "",
-                  options.schedule.level == Level::element ? " or --level sample" : ""));
+                  options.level == Level::element ? " or --level sample" : ""));
 }
 
 /// One fit in precision T, from reading to writing.
 template <class T>
 class FitRun {
  public:
-  FitRun(const FitArguments& a, ModelFile<T>* resumed)
+  FitRun(const FitArguments& a, const Model<T>* resumed)
       : a_(a), console_(a.quiet, parse_progress(a.progress)), options_(a.options), resumed_(resumed) {}
 
   int operator()() {
@@ -74,8 +75,7 @@ class FitRun {
     check_memory<T>(options_, table_.features(), table_.samples());
     Result<T> result = fit_data();
     if (result.termination == Termination::cancelled) return interrupted_with(result.state);
-    write(result);
-    return conclude(result);
+    return conclude(write(std::move(result)));
   }
 
  private:
@@ -85,13 +85,26 @@ class FitRun {
     labels_ = labels_for(a_.labels, table_.labels, n, console_);
     problem_.values = table_.values;
     problem_.weights = read_weights<T>(a_.weights, m, n, console_);
-    if (!a_.graph_file.empty()) {
-      graph_ = read_graph(a_.graph_file, n, options_.graph.normalized, console_);
+    if (const std::string* file = file_of("graph")) {
+      graph_ = read_graph(*file, n, options_.normalized_laplacian, console_);
       check_laplacian(graph_->laplacian);
     }
-    if (!a_.points_file.empty()) points_ = read_points(a_.points_file, n, console_);
-    sources_ = {checksum_of(table_.values), !a_.weights.empty(), graph_.has_value(), points_.has_value()};
+    if (const std::string* file = file_of("graph_space")) points_ = read_points(*file, n, console_);
+    if (const std::string* file = file_of("atom_penalty")) {
+      const Matrix<double> numbers = read_matrix(*file, console_);
+      find_option("atom_penalty")->set(options_, std::vector<double>(numbers.data(), numbers.data() + numbers.size()));
+      validate(options_);
+    }
+    if (!a_.dictionary.empty()) dictionary_ = read_matrix(a_.dictionary, console_);
+    if (!a_.start_codes.empty()) codes_ = read_matrix(a_.start_codes, console_);
+    sources_ = sources_of(problem_, inputs());
     if (resumed_ == nullptr) use_graph_file();
+  }
+
+  /// The file that was given for an option, if one was
+  const std::string* file_of(const char* option) const {
+    const auto found = a_.files.find(option);
+    return found == a_.files.end() ? nullptr : &found->second;
   }
 
   /// A graph from a file has no hyperedges.
@@ -106,7 +119,7 @@ class FitRun {
 
   void adopt_checkpoint() {
     if (resumed_ == nullptr) return;
-    const ModelFile<T>& c = *resumed_;
+    const Model<T>& c = *resumed_;
     const auto refuse = [&](const std::string& what) { throw ReadError(printable(a_.resume, 200) + ": " + what); };
     if (c.samples != table_.samples() || c.features != table_.features() ||
         c.sources.data_checksum != sources_.data_checksum)
@@ -115,12 +128,16 @@ class FitRun {
     if (c.sources.graph != sources_.graph) refuse("was made with --graph FILE or without; give the same again");
     if (c.sources.graph_points != sources_.graph_points)
       refuse("was made with --graph-space FILE or without; give the same again");
-    const ScheduleOptions limits = a_.options.schedule;
     options_ = c.options;
     for (const std::string& option : a_.given) {
-      if (option == "--tol") options_.schedule.tol = limits.tol;
-      if (option == "--max-iter") options_.schedule.max_iter = limits.max_iter;
+      if (option == "--tol") options_.tol = a_.options.tol;
+      if (option == "--max-iter") options_.max_iter = a_.options.max_iter;
     }
+  }
+
+  FitInputs inputs() const {
+    const auto given = [](const auto& thing) { return thing ? &*thing : nullptr; };
+    return {given(graph_), given(points_), given(dictionary_), given(codes_)};
   }
 
   Result<T> fit_data() {
@@ -131,24 +148,21 @@ class FitRun {
       control.deadline =
           std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                  std::chrono::duration<double>(std::min(*a_.max_seconds, 1e9)));
-    FitInputs inputs;
-    if (graph_) inputs.graph = &*graph_;
-    if (points_) inputs.graph_points = &*points_;
-    const bool graph = (options_.alpha > 0 || options_.gamma > 0) && options_.graph.kind != GraphKind::none && !graph_;
-    const std::string doing = graph ? fmt::format("{} ({}, k = {})", name_of(options_.graph.kind),
-                                                  to_string(options_.graph.space), options_.graph.k)
-                                    : std::string();
+    const bool graph = (options_.alpha > 0 || options_.gamma > 0) && options_.graph != GraphKind::none && !graph_;
+    const std::string doing =
+        graph ? fmt::format("{} ({}, k = {})", name_of(options_.graph), to_string(options_.graph_space), options_.k)
+              : std::string();
     const std::function<void(double)> neighbours = [&](double share) {
       console_.fraction("neighbours of the " + doing, share);
     };
     control.neighbours_done = &neighbours;
     console_.stage(fmt::format("{} samples x {} features; {}first codes of {} atoms", table_.samples(),
                                table_.features(), graph ? doing + ", " : doing, options_.atoms));
-    if (!a_.report.empty()) weight_history_.emplace(problem_, options_.schedule.level);
-    const State<T>* start = resumed_ != nullptr && resumed_->started ? &resumed_->state : nullptr;
+    if (!a_.report.empty()) weight_history_.emplace(problem_, options_.level);
+    const State<T>* start = resumed_ != nullptr && resumed_->iteration > 0 ? resumed_ : nullptr;
     return fit<T>(
         problem_, options_, control, [this](const Record& r, const State<T>& s) { return after_iteration(r, s); },
-        inputs, start);
+        inputs(), start);
   }
 
   bool after_iteration(const Record& record, const State<T>& state) {
@@ -158,22 +172,10 @@ class FitRun {
     return true;
   }
 
-  ModelFile<T> file_of() const {
-    ModelFile<T> file;
-    file.samples = table_.samples();
-    file.features = table_.features();
-    file.sample_shape = table_.sample_shape;
-    file.options = options_;
-    file.sources = sources_;
-    return file;
-  }
-
   void save_checkpoint(const std::string& path, const State<T>* state) const {
-    ModelFile<T> file = file_of();
-    file.is_checkpoint = true;
-    file.started = state != nullptr;
-    if (state != nullptr) file.state = *state;
-    save(path, file);
+    Model<T> checkpoint = checkpoint_of(problem_, sources_, options_, state);
+    checkpoint.sample_shape = table_.sample_shape;
+    checkpoint.save(path);
   }
 
   int interrupted_with(const State<T>& state) {
@@ -185,7 +187,7 @@ class FitRun {
                                   state.iteration, a_.data.path, a_.output, path));
   }
 
-  std::optional<Clustering> cluster(const Result<T>& result) const {
+  std::optional<Clustering> cluster(const Model<T>& model) const {
     if (!labels_) return std::nullopt;
     KMeansOptions k;
     k.clusters = std::min<Index>(static_cast<Index>(labels_->names.size()), table_.samples());
@@ -195,7 +197,7 @@ class FitRun {
     control.threads = a_.data.threads;
     Clustering out;
     double least = std::numeric_limits<double>::infinity();
-    for (KMeansRun& run : kmeans<T>(result.state.codes, k, control)) {
+    for (KMeansRun& run : kmeans<T>(model.codes, k, control)) {
       out.runs.push_back(clustering_scores(labels_->value, run.assignment));
       if (!(run.inertia < least)) continue;
       least = run.inertia;
@@ -206,30 +208,36 @@ class FitRun {
     return out;
   }
 
-  json json_of(const Result<T>& r) const {
+  json json_of(const Model<T>& m) const {
     json options = to_json(options_);
     options["precision"] = a_.precision;
-    if (graph_) options["graph"] = a_.graph_file;
-    if (points_) options["graph_space"] = a_.points_file;
+    if (graph_) options["graph"] = *file_of("graph");
+    if (points_) options["graph_space"] = *file_of("graph_space");
+    json history = json::array();
+    for (const Record& record : m.history) {
+      json& one = history.emplace_back(to_json(record));
+      one["objective"] = number(record.objective.total());
+      one["seconds"] = number(record.seconds);
+    }
     json out = {{"version", kVersion},
                 {"options", options},
                 {"shape", {table_.samples(), table_.features()}},
                 {"atoms", options_.atoms},
-                {"termination", name_of(r.termination)},
-                {"iterations", r.state.iteration},
-                {"objective", number(r.objective.total())},
-                {"objective_parts", to_json(r.objective)},
-                {"certificate", to_json(r.certificate)},
-                {"beta", r.state.beta},
-                {"lambda", number(r.lambda)},
-                {"selected", r.selected},
-                {"density", r.density},
-                {"seconds", r.state.seconds},
-                {"threads", r.threads},
+                {"termination", name_of(m.termination)},
+                {"iterations", m.iteration},
+                {"objective", number(m.objective.total())},
+                {"objective_parts", to_json(m.objective)},
+                {"certificate", to_json(m.certificate)},
+                {"beta", m.beta},
+                {"lambda", number(m.lambda)},
+                {"selected", m.selected},
+                {"density", m.density},
+                {"seconds", m.seconds},
+                {"threads", thread_count({.threads = a_.data.threads})},
                 {"peak_memory_bytes", peak_memory_bytes()},
-                {"notes", r.notes},
-                {"history", to_json(r.state.history)}};
-    if (!r.detail.empty()) out["detail"] = r.detail;
+                {"notes", m.notes},
+                {"history", history}};
+    if (!m.detail.empty()) out["detail"] = m.detail;
     if (clustering_) {
       std::vector<double> acc, purity, nmi, ari;
       for (const Scores& s : clustering_->runs) {
@@ -247,23 +255,26 @@ class FitRun {
     return out;
   }
 
-  void write(Result<T>& r) {
+  Model<T> write(Result<T> result) {
     console_.stage("writing " + a_.output);
-    ModelFile<T> file = file_of();
-    file.model = model_of(r);
-    file.summary = {r.termination, r.detail, r.objective, r.certificate, r.lambda, r.selected, r.density, r.notes};
-    file.sample_scale = r.data.sample_scale;
-    file.state = r.state;
-    save(a_.output, file);
-    if (!a_.checkpoint.empty()) save_checkpoint(a_.checkpoint, r.state.iteration > 0 ? &r.state : nullptr);
-    if (!a_.codes.empty()) write_codes(a_.codes, r.state.codes);
-    if (!a_.weights_out.empty() && !r.weights.empty())
-      write_unit_weights(a_.weights_out, r.weights, options_.schedule.level, table_.features());
-    clustering_ = cluster(r);
-    if (!a_.json.empty()) write_json(a_.json, json_of(r));
-    if (!a_.report.empty())
-      write_text(a_.report, fit_page<T>({r, a_.data.path, table_.sample_shape, *weight_history_,
+    std::optional<Result<T>> shown;  // the page shows the data too
+    if (!a_.report.empty()) shown = result;
+    Control control;
+    control.threads = a_.data.threads;
+    Model<T> m = make_model(std::move(result), problem_, sources_, control);
+    m.sample_shape = table_.sample_shape;
+    m.feature_names = table_.feature_names;
+    m.save(a_.output);
+    if (!a_.checkpoint.empty()) save_checkpoint(a_.checkpoint, m.iteration > 0 ? &m : nullptr);
+    if (!a_.codes.empty()) write_codes(a_.codes, m.codes);
+    if (!a_.weights_out.empty() && !m.weights.empty())
+      write_unit_weights(a_.weights_out, m.weights, options_.level, table_.features());
+    clustering_ = cluster(m);
+    if (!a_.json.empty()) write_json(a_.json, json_of(m));
+    if (shown)
+      write_text(a_.report, fit_page<T>({*shown, m, a_.data.path, table_.sample_shape, *weight_history_,
                                          labels_ ? &*labels_ : nullptr, clustering_ ? &*clustering_ : nullptr}));
+    return m;
   }
 
   static Scores mean_of(const std::vector<Scores>& all) {
@@ -278,7 +289,7 @@ class FitRun {
     return mean;
   }
 
-  int conclude(const Result<T>& r) {
+  int conclude(const Model<T>& r) {
     console_.notes(r.notes);
     TextTable table = summary_table(r);
     table.rows.push_back({"model", a_.output});
@@ -300,12 +311,12 @@ class FitRun {
   const FitArguments& a_;
   Console console_;
   Options options_;
-  ModelFile<T>* resumed_;
+  const Model<T>* resumed_;
   Table<T> table_;
   Problem<T> problem_;
   std::optional<Labels> labels_;
   std::optional<Graph> graph_;
-  std::optional<Matrix<double>> points_;
+  std::optional<Matrix<double>> points_, dictionary_, codes_;
   Sources sources_;
   std::optional<WeightHistory<T>> weight_history_;
   std::optional<Clustering> clustering_;
@@ -320,18 +331,14 @@ int run_fit(const FitArguments& a) {
     return FitRun<double>(a, nullptr)();
   }
   check_given_with_resume(a);
-  AnyModelFile any = load(a.resume);
-  return std::visit(
-      [&](auto& file) {
-        FitArguments b = a;
-        using File = std::decay_t<decltype(file)>;
-        b.precision = std::is_same_v<File, ModelFile<float>> ? "single" : "double";
-        if constexpr (std::is_same_v<File, ModelFile<float>>)
-          return FitRun<float>(b, &file)();
-        else
-          return FitRun<double>(b, &file)();
-      },
-      any);
+  const AnyModel any = load_any(a.resume);
+  FitArguments b = a;
+  if (const auto* model = std::get_if<Model<float>>(&any)) {
+    b.precision = "single";
+    return FitRun<float>(b, model)();
+  }
+  b.precision = "double";
+  return FitRun<double>(b, std::get_if<Model<double>>(&any))();
 }
 
 }  // namespace pacewise::cli

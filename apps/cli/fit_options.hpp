@@ -1,38 +1,27 @@
 #pragma once
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "apps/cli/commands.hpp"
 
 namespace pacewise::cli {
 
-/// The options of the method for `fit`. Values from the command line are collected by `collect` in the order: preset,
-/// then everything that was given.
-class FitOptions {
+/// The rows of the option table as options of a command. Values are collected in the order: preset, then what was
+/// given.
+class TableOptions {
  public:
-  explicit FitOptions(CLI::App& app);
-  /// Fills options, given, graph_file and points_file; a UsageError names what is wrong.
-  void collect(FitArguments& arguments) const;
+  /// `only`: these rows; empty: all, and the preset. In `files`: rows for which a file may be given too.
+  TableOptions(CLI::App& app, const std::vector<std::string>& files, const std::vector<std::string>& only = {});
+  /// A UsageError names what is wrong.
+  void collect(GivenOptions& given) const;
 
  private:
-  template <class V>
-  void add(CLI::App& app, const char* name, V (*get)(const Options&), void (*set)(Options&, const V&), const char* type,
-           const char* help);
-  void add_method(CLI::App& app);
-  void add_pace(CLI::App& app);
-  void add_graph(CLI::App& app);
-  void add_run(CLI::App& app);
-
-  std::string group_;
-  std::string preset_ = "robust", graph_ = "hypergraph", space_;
-  struct Setting {
-    const CLI::Option* option;
-    std::function<void(Options&)> apply;
+  struct Row {
+    const Option* option;
+    bool file;
+    CLI::Option* argument;
   };
-  std::vector<Setting> settings_;
-  CLI::Option* graph_option_ = nullptr;
-  CLI::Option* space_option_ = nullptr;
-  CLI::Option* preset_option_ = nullptr;
+  std::vector<Row> rows_;
+  CLI::Option* preset_ = nullptr;
 };
 
 }  // namespace pacewise::cli

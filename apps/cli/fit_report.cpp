@@ -52,27 +52,27 @@ void add_convergence(Page& page, const std::vector<Record>& history) {
 }
 
 template <class T>
-TextTable summary_table(const Result<T>& r) {
-  const int iterations = r.state.iteration;
+TextTable summary_table(const Model<T>& m) {
+  const int iterations = m.iteration;
   TextTable t;
-  t.rows = {{"samples x features", fmt::format("{} x {}", r.data.values.cols(), r.data.values.rows())},
-            {"atoms", std::to_string(r.state.dictionary.cols())},
-            {"level", std::string(name_of(r.options.schedule.level))},
-            {"ended", std::string(name_of(r.termination))},
+  t.rows = {{"samples x features", fmt::format("{} x {}", m.samples, m.features)},
+            {"atoms", std::to_string(m.dictionary.cols())},
+            {"level", std::string(name_of(m.options.level))},
+            {"ended", std::string(name_of(m.termination))},
             {"iterations", std::to_string(iterations)},
-            {"objective", figure_text(r.objective.total())},
-            {"  fit", figure_text(r.objective.fit)},
-            {"  pace", figure_text(r.objective.pace)},
-            {"  sparsity", figure_text(r.objective.sparsity)},
-            {"  manifold", figure_text(r.objective.manifold)},
-            {"  consistency", figure_text(r.objective.consistency)},
-            {"certificate: codes", figure_text(r.certificate.codes, 3)},
-            {"certificate: dictionary", figure_text(r.certificate.dictionary, 3)},
-            {"certificate: consistency", figure_text(r.certificate.consistency, 3)},
-            {"lambda", figure_text(r.lambda)},
-            {"selected", fixed_text(100 * r.selected, 1) + "%"},
-            {"density of the codes", fixed_text(100 * r.density, 1) + "%"},
-            {"seconds", fixed_text(r.state.seconds, 2)}};
+            {"objective", figure_text(m.objective.total())},
+            {"  fit", figure_text(m.objective.fit)},
+            {"  pace", figure_text(m.objective.pace)},
+            {"  sparsity", figure_text(m.objective.sparsity)},
+            {"  manifold", figure_text(m.objective.manifold)},
+            {"  consistency", figure_text(m.objective.consistency)},
+            {"certificate: codes", figure_text(m.certificate.codes, 3)},
+            {"certificate: dictionary", figure_text(m.certificate.dictionary, 3)},
+            {"certificate: consistency", figure_text(m.certificate.consistency, 3)},
+            {"lambda", figure_text(m.lambda)},
+            {"selected", fixed_text(100 * m.selected, 1) + "%"},
+            {"density of the codes", fixed_text(100 * m.density, 1) + "%"},
+            {"seconds", fixed_text(m.seconds, 2)}};
   return t;
 }
 
@@ -126,13 +126,13 @@ std::string fit_page(const FitReport<T>& report) {
   const Result<T>& r = report.result;
   const auto shape = picture_shape(report.sample_shape, r.data.values.rows());
   Page page("Pacewise fit: " + report.name);
-  page.table(summary_table(r));
+  page.table(summary_table(report.model));
   std::string certificates;
   for (const std::string& line : certificate_notes()) certificates += (certificates.empty() ? "" : " ") + line;
   page.paragraph(certificates);
   for (const std::string& note : r.notes) page.paragraph("Note: " + note);
   add_convergence(page, r.state.history);
-  if (r.options.schedule.level == Level::none)
+  if (r.options.level == Level::none)
     add_first_samples(page, report, shape);
   else
     add_trust(page, report, shape);
@@ -143,7 +143,7 @@ std::string fit_page(const FitReport<T>& report) {
 
 #define PACEWISE_INSTANTIATE(T)                                      \
   template void add_atoms<T>(Page&, const Matrix<T>&, Index, Index); \
-  template TextTable summary_table<T>(const Result<T>&);             \
+  template TextTable summary_table<T>(const Model<T>&);              \
   template std::string fit_page<T>(const FitReport<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

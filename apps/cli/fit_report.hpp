@@ -17,7 +17,7 @@ void add_convergence(Page& page, const std::vector<Record>& history);
 
 /// The figures of a finished fit.
 template <class T>
-TextTable summary_table(const Result<T>& result);
+TextTable summary_table(const Model<T>& model);
 /// What the three certificates of that table mean, a sentence per line.
 std::vector<std::string> certificate_notes();
 
@@ -32,6 +32,7 @@ struct Clustering {
 template <class T>
 struct FitReport {
   const Result<T>& result;
+  const Model<T>& model;
   std::string name;  // of the data
   std::vector<Index> sample_shape;
   const WeightHistory<T>& weights;

@@ -1,7 +1,6 @@
 #include "apps/cli/inputs.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <cmath>
 
@@ -165,6 +164,15 @@ Matrix<double> read_points(const std::string& path, Index samples, Console& cons
   return cast<double>(table.values);
 }
 
+Matrix<double> read_matrix(const std::string& path, Console& console) {
+  const Table<double> table = read_dense<double>(path, {}, console);
+  for (Index j = 0; j < table.samples(); ++j)
+    for (Index i = 0; i < table.features(); ++i)
+      if (!std::isfinite(table.values(i, j)))
+        fail(path, fmt::format("{} in row {}, column {}; must be finite", table.values(i, j), j, i));
+  return cast<double>(table.values);
+}
+
 std::string with_file_name(const std::string& complaint) {
   const Origins& files = origins();
   const auto speaks_of = [&](std::string_view argument) { return complaint.starts_with(argument); };
@@ -176,20 +184,9 @@ std::string with_file_name(const std::string& complaint) {
   return known.empty() ? complaint : name_of_file(known) + ": " + complaint;
 }
 
-template <class T>
-std::uint32_t checksum_of(MatrixView<const T> values) {
-  uLong sum = 0;
-  for (Index j = 0; j < values.cols; ++j)
-    sum =
-        crc32_z(sum, reinterpret_cast<const Bytef*>(values.col(j)), static_cast<std::size_t>(values.rows) * sizeof(T));
-  return static_cast<std::uint32_t>(sum);
-}
-
 template Table<float> read_data(const DataSource&, Console&);
 template Table<double> read_data(const DataSource&, Console&);
 template Weights<float> read_weights(const std::string&, Index, Index, Console&);
 template Weights<double> read_weights(const std::string&, Index, Index, Console&);
-template std::uint32_t checksum_of(MatrixView<const float>);
-template std::uint32_t checksum_of(MatrixView<const double>);
 
 }  // namespace pacewise::cli

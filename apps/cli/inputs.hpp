@@ -37,12 +37,11 @@ Graph read_graph(const std::string& path, Index samples, bool normalized, Consol
 /// Coordinates in which neighbours are looked for: n rows.
 Matrix<double> read_points(const std::string& path, Index samples, Console& console);
 
+/// Finite numbers, a row of the file in a column.
+Matrix<double> read_matrix(const std::string& path, Console& console);
+
 /// What the library says about its arguments ("values: inf at ..", "weights.sample: ..", "k = 9: must be ..") with the
 /// name of the file that was read for that argument before it; as it is where no file was read.
 std::string with_file_name(const std::string& complaint);
-
-/// CRC-32 of the values as read: whether two runs had the same data.
-template <class T>
-std::uint32_t checksum_of(MatrixView<const T> values);
 
 }  // namespace pacewise::cli

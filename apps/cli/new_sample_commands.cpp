@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "apps/cli/commands.hpp"
-#include "apps/cli/model_file.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/outputs.hpp"
 #include "apps/cli/signals.hpp"
 #include "evaluate/scores.hpp"
+#include "model/encode.hpp"
+#include "model/model_file.hpp"
 
 namespace pacewise::cli {
 namespace {
@@ -30,25 +31,25 @@ struct NewSamples {
   Table<T> table;
   Problem<T> problem;
 
-  NewSamples(const ModelDataArguments& a, const ModelFile<T>& file, Console& console)
+  NewSamples(const ModelDataArguments& a, const Model<T>& model, Console& console)
       : table(read_data<T>(a.data, console)) {
-    if (table.features() != file.features)
+    if (table.features() != model.features)
       throw ReadError(fmt::format("{}: has {} features, the model {}; give data of the same kind",
-                                  printable(a.data.path, 200), table.features(), file.features));
+                                  printable(a.data.path, 200), table.features(), model.features));
     problem.values = table.values;
     problem.weights = read_weights<T>(a.weights, table.features(), table.samples(), console);
   }
 };
 
 template <class T>
-int encode_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& console) {
-  if (file.model.level == Level::none && !a.weights_out.empty())
+int encode_with(const ModelDataArguments& a, const Model<T>& model, Console& console) {
+  if (model.options.level == Level::none && !a.weights_out.empty())
     throw UsageError("--weights-out: the model has level none, so there are no self-paced weights");
-  const NewSamples<T> in(a, file, console);
+  const NewSamples<T> in(a, model, console);
   console.stage(fmt::format("coding {} samples", in.table.samples()));
   EncodeOptions options;
   options.paced = !a.plain;
-  const Encoding<T> e = encode(file.model, in.problem, options, control_of(a.data));
+  const Encoding<T> e = encode(model, in.problem, options, control_of(a.data));
   stop_if_interrupted();
   console.notes(e.notes);
   write_codes(a.output, e.codes);
@@ -59,10 +60,10 @@ int encode_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& 
   }
   if (!a.weights_out.empty()) {
     Vector<T> weights = e.weights;
-    const bool element = file.model.level == Level::element, sample = file.model.level == Level::sample;
-    const Index units = element ? file.features * in.table.samples() : sample ? in.table.samples() : file.features;
+    const bool element = model.options.level == Level::element, sample = model.options.level == Level::sample;
+    const Index units = element ? model.features * in.table.samples() : sample ? in.table.samples() : model.features;
     if (weights.empty()) weights.assign(static_cast<std::size_t>(units), T(1));
-    write_unit_weights(a.weights_out, weights, file.model.level, file.features);
+    write_unit_weights(a.weights_out, weights, model.options.level, model.features);
   }
   return kDone;
 }
@@ -92,12 +93,12 @@ void print_auroc(const std::string& path, const Trust<T>& trust, Console& consol
 }
 
 template <class T>
-int score_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& console) {
-  const NewSamples<T> in(a, file, console);
+int score_with(const ModelDataArguments& a, const Model<T>& model, Console& console) {
+  const NewSamples<T> in(a, model, console);
   console.stage(fmt::format("scoring {} samples", in.table.samples()));
   EncodeOptions options;
   options.paced = !a.plain;
-  const Trust<T> trust = score(file.model, in.problem, options, control_of(a.data));
+  const Trust<T> trust = score(model, in.problem, options, control_of(a.data));
   stop_if_interrupted();
   if (!a.confidence.empty()) write_table<T>(a.confidence, trust.confidence.view());
   const auto n = static_cast<Index>(trust.outlier_score.size());
@@ -113,11 +114,11 @@ int score_with(const ModelDataArguments& a, const ModelFile<T>& file, Console& c
 }
 
 template <class T>
-int reconstruct_with(const ReconstructArguments& a, const ModelFile<T>& file, Console& console) {
+int reconstruct_with(const ReconstructArguments& a, const Model<T>& model, Console& console) {
   const Table<T> codes = read_data<T>({a.codes, {}, {}, 0}, console);
-  if (codes.features() != file.model.dictionary.cols())
+  if (codes.features() != model.dictionary.cols())
     throw ReadError(fmt::format("{}: has {} columns, the model {} atoms; give codes of this model",
-                                printable(a.codes, 200), codes.features(), file.model.dictionary.cols()));
+                                printable(a.codes, 200), codes.features(), model.dictionary.cols()));
   for (Index j = 0; j < codes.samples(); ++j)
     for (Index k = 0; k < codes.features(); ++k)
       if (!std::isfinite(codes.values(k, j)))
@@ -134,7 +135,7 @@ int reconstruct_with(const ReconstructArguments& a, const ModelFile<T>& file, Co
     for (Index i = 0; i < count; ++i)
       scale[static_cast<std::size_t>(i)] = table.features() == 1 ? table.values(0, i) : table.values(i, 0);
   }
-  const Matrix<T> data = reconstruct<T>(file.model, codes.values, scale);
+  const Matrix<T> data = reconstruct<T>(model, codes.values, scale);
   write_table<T>(a.output, data.view());
   return kDone;
 }
@@ -146,23 +147,23 @@ int run_encode(const ModelDataArguments& a) {
   check_table_path("--weights-out", a.weights_out);
   check_table_path("--scale-out", a.scale_out);
   Console console(a.quiet, Progress::automatic);
-  const AnyModelFile any = load_model(a.model);
-  return std::visit([&](const auto& file) { return encode_with(a, file, console); }, any);
+  const AnyModel any = load_model(a.model);
+  return std::visit([&](const auto& model) { return encode_with(a, model, console); }, any);
 }
 
 int run_score(const ModelDataArguments& a) {
   check_table_path("--output", a.output);
   check_table_path("--confidence", a.confidence);
   Console console(a.quiet, Progress::automatic);
-  const AnyModelFile any = load_model(a.model);
-  return std::visit([&](const auto& file) { return score_with(a, file, console); }, any);
+  const AnyModel any = load_model(a.model);
+  return std::visit([&](const auto& model) { return score_with(a, model, console); }, any);
 }
 
 int run_reconstruct(const ReconstructArguments& a) {
   check_table_path("--output", a.output);
   Console console(a.quiet, Progress::automatic);
-  const AnyModelFile any = load_model(a.model);
-  return std::visit([&](const auto& file) { return reconstruct_with(a, file, console); }, any);
+  const AnyModel any = load_model(a.model);
+  return std::visit([&](const auto& model) { return reconstruct_with(a, model, console); }, any);
 }
 
 }  // namespace pacewise::cli

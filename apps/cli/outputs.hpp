@@ -3,7 +3,7 @@
 #include <string>
 
 #include "algebra/matrix.hpp"
-#include "pace/level.hpp"
+#include "pacewise/options.hpp"
 
 namespace pacewise::cli {
 

@@ -88,7 +88,7 @@ void add_pictures(Page& page, const FitReport<T>& report, std::pair<Index, Index
 template <class T>
 void add_least_trusted(Page& page, const FitReport<T>& report, std::pair<Index, Index> shape) {
   const Result<T>& r = report.result;
-  const Level level = r.options.schedule.level;
+  const Level level = r.options.level;
   const std::vector<double> score = distrust(r);
   page.heading("Least trusted samples");
   page.paragraph(score_text(level));
@@ -138,7 +138,7 @@ std::vector<unsigned char> last_weights(const Result<T>& r, const std::vector<In
 template <class T>
 void add_map(Page& page, const FitReport<T>& report, std::pair<Index, Index> shape) {
   const Result<T>& r = report.result;
-  const bool features = r.options.schedule.level == Level::feature;
+  const bool features = r.options.level == Level::feature;
   if (shape.first == 0 && r.data.values.rows() > kLongestStrip) return;
   std::vector<Index> samples = report.weights.samples();
   if (!features && samples.empty()) samples = largest(distrust(r), WeightHistory<T>::kTiles);
@@ -207,7 +207,7 @@ std::string sample_name(Index sample, const Labels* labels) {
 template <class T>
 std::vector<double> distrust(const Result<T>& r) {
   const Index m = r.data.values.rows(), n = r.data.values.cols();
-  const Level level = r.options.schedule.level;
+  const Level level = r.options.level;
   std::vector<double> score(at(n), std::numeric_limits<double>::quiet_NaN());
   Vector<T> over_trusted;
   const T* loss = r.losses.data();
@@ -245,8 +245,8 @@ void add_trust(Page& page, const FitReport<T>& report, std::pair<Index, Index> s
     page.paragraph("The run ended before the pace began: every weight is 1.");
     return;
   }
-  if (r.options.schedule.level != Level::sample) add_map(page, report, shape);
-  if (r.options.schedule.level == Level::feature && shape.first == 0) add_feature_table(page, r);
+  if (r.options.level != Level::sample) add_map(page, report, shape);
+  if (r.options.level == Level::feature && shape.first == 0) add_feature_table(page, r);
   add_least_trusted(page, report, shape);
 }
 

@@ -4,8 +4,11 @@
 #include <cstdlib>
 #include <set>
 
+#include "evaluate/kmeans.hpp"
+#include "evaluate/scores.hpp"
 #include "io/table.hpp"
-#include "pacewise/pacewise.hpp"
+#include "model/fit.hpp"
+#include "pacewise/version.hpp"
 
 namespace {
 
@@ -47,18 +50,18 @@ Options options_of(const Method& method, std::uint64_t seed) {
   o.gamma = method.gamma;
   o.eta = method.eta;
   o.seed = seed;
-  o.graph.kind = method.graph;
-  o.graph.space = parse_space(method.space);
-  o.schedule.level = method.level;
-  o.schedule.pace = Pace::quantile;
-  o.schedule.final = method.final;
-  o.schedule.polish = method.final < 1 ? 0 : 5;
+  o.graph = method.graph;
+  o.graph_space = parse_space(method.space);
+  o.level = method.level;
+  o.pace = Pace::quantile;
+  o.final = method.final;
+  o.polish = method.final < 1 ? 0 : 5;
   if (method.level == Level::none) {
-    o.schedule.max_iter = 45;
+    o.max_iter = 45;
   } else {
-    o.schedule.warm_iter = 30;
-    o.schedule.pace_iter = 8;
-    o.schedule.max_iter = o.schedule.plain_iter + o.schedule.warm_iter + o.schedule.pace_iter + o.schedule.polish;
+    o.warm_iter = 30;
+    o.pace_iter = 8;
+    o.max_iter = o.plain_iter + o.warm_iter + o.pace_iter + o.polish;
   }
   return o;
 }

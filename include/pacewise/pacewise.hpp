@@ -1,13 +1,6 @@
 #pragma once
-// Robust dictionary learning by self-paced sparse coding: everything a program needs.
-#include "algebra/blas_kernels.hpp"
-#include "algebra/random.hpp"
-#include "evaluate/kmeans.hpp"
-#include "evaluate/scores.hpp"
-#include "model/encode.hpp"
-#include "model/fit.hpp"
-#include "model/learn.hpp"
+// Robust dictionary learning by self-paced sparse coding.
+#include "pacewise/evaluate.hpp"
+#include "pacewise/fit.hpp"
+#include "pacewise/steps.hpp"
 #include "pacewise/version.hpp"
-#include "solve/consistency.hpp"
-#include "solve/dictionary.hpp"
-#include "solve/weights.hpp"

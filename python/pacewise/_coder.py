@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 import zipfile
-import zlib
 from typing import Any, Callable
 
 import numpy as np
@@ -16,41 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import as_rows, from_parts, seed_of, sparse_parts, thread_number, weights_of
+from ._arrays import as_rows, from_parts, sparse_parts, thread_number, weights_of
+from ._old_models import from_npz
+from ._options import options_of, parameters_doc, regularizer_params_doc
 from ._progress import watcher
 
-# the type the library wants for each option; None stands for the preset's value
-_TYPES: dict[str, Callable] = {
-    "n_components": int,
-    "beta": float,
-    "beta_ratio": float,
-    "alpha": float,
-    "gamma": float,
-    "eta": float,
-    "level": str,
-    "regularizer": str,
-    "regularizer_params": dict,
-    "pace": str,
-    "mu": float,
-    "select": float,
-    "final": float,
-    "pace_iter": int,
-    "plain_iter": int,
-    "warm_iter": int,
-    "polish": int,
-    "preset": str,
-    "graph": str,
-    "n_neighbors": int,
-    "graph_space": str,
-    "edge_weight": str,
-    "normalize": str,
-    "max_iter": int,
-    "tol": float,
-    "step_tol": float,
-}
-_OFFSET_SAMPLES = 1000
-_OFFSET_SHARE = 0.1
-_FORMAT = "pacewise-model-1"
+# parameters that are not options of the table: how to run, and where to start
+_RUN = ("max_seconds", "n_threads", "verbose", "callback", "dict_init", "code_init")
+_ARRAYS = ("components_", "codes_", "weights_", "loss_", "laplacian_", "incidence_", "consistency_")
 
 
 def preset_options(preset: str = "robust") -> dict[str, Any]:
@@ -68,29 +39,25 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     Parameters
     ----------
-    n_components : number r of atoms
-    beta : sparsity, >= 0. There is no 1/2 before the fit: this is twice the lambda of scikit-learn and SPAMS.
-    beta_ratio : used when ``beta`` is None: the share of the smallest beta at which all codes are zero
-    alpha, gamma, eta : manifold term, hypergraph consistency term, ridge of the consistency map
-    level : what carries a self-paced weight: "none", "sample", "feature" or "element"
-    regularizer : "hard", "linear", "polynomial", "logarithmic", "mixture" or "welsch"
-    regularizer_params : dict: polynomial ``power``, logarithmic ``scale``, mixture ``ratio``
-    pace : "geometric" (lambda grows by ``mu``) or "quantile" (the share let in grows from ``select`` to ``final``)
-    mu, select, final, pace_iter : see ``pace``; ``final`` < 1 keeps the worst units out for good
-    plain_iter, warm_iter : iterations without, then with, the graph terms before the pace begins
-    polish : at most this many iterations with all weights 1 after the pace
+    {options}
+    regularizer_params : dict
+        Of the regulariser chosen; {regularizer_params}.
     preset : "robust" or "paper"
-    graph : "none", "knn" or "hypergraph"
-    n_neighbors, edge_weight : of the graph; 5 by the preset "robust", 3 by "paper"
-    graph_space : where neighbours are looked for: "raw", "pca:D", "half:D", "white:D" or "robust:D"
-    normalize : "unit" (each sample), "standard" (each feature) or "none"
-    max_iter, tol : iterations at most; relative fall of the objective that counts as a stall
-    step_tol : certificate asked of the steps at the end of the run
-    max_seconds : time limit, None for none
-    random_state : an int is the seed itself; same seed, same bits, for any number of threads
-    n_threads : None for all
-    verbose : 1 prints a table line per iteration, "bar" draws a progress bar
-    callback : called with a dict of the iteration's record; returning False stops the fit
+        Where the defaults come from.
+    dict_init : (r, m) array
+        The dictionary to start from; else samples drawn at random.
+    code_init : (n, r) array
+        The codes to start from.
+    max_seconds : float
+        Time limit.
+    random_state : int, Generator, RandomState or None
+        An int is the seed itself; same seed, same bits, for any number of threads.
+    n_threads : int
+        None for all.
+    verbose : 0, 1 or "bar"
+        1 prints a table line per iteration, "bar" draws a progress bar.
+    callback : callable
+        Called with a dict of the iteration's record; returning False stops the fit.
 
     Attributes
     ----------
@@ -117,6 +84,10 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         *,
         beta: float | None = None,
         beta_ratio: float | None = None,
+        l2: float | None = None,
+        atom_penalty: ArrayLike | None = None,
+        positive_codes: bool = False,
+        positive_atoms: bool = False,
         alpha: float | None = None,
         gamma: float | None = None,
         eta: float | None = None,
@@ -136,10 +107,14 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         n_neighbors: int | None = None,
         graph_space: str | None = None,
         edge_weight: str | None = None,
+        heat_width: float | None = None,
+        normalized_laplacian: bool | None = None,
         normalize: str | None = None,
         max_iter: int | None = None,
         tol: float | None = None,
         step_tol: float | None = None,
+        dict_init: ArrayLike | None = None,
+        code_init: ArrayLike | None = None,
         max_seconds: float | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
@@ -149,6 +124,10 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.n_components = n_components
         self.beta = beta
         self.beta_ratio = beta_ratio
+        self.l2 = l2
+        self.atom_penalty = atom_penalty
+        self.positive_codes = positive_codes
+        self.positive_atoms = positive_atoms
         self.alpha = alpha
         self.gamma = gamma
         self.eta = eta
@@ -168,10 +147,14 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.n_neighbors = n_neighbors
         self.graph_space = graph_space
         self.edge_weight = edge_weight
+        self.heat_width = heat_width
+        self.normalized_laplacian = normalized_laplacian
         self.normalize = normalize
         self.max_iter = max_iter
         self.tol = tol
         self.step_tol = step_tol
+        self.dict_init = dict_init
+        self.code_init = code_init
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_threads = n_threads
@@ -210,10 +193,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self
 
     def _fit(self, X: Any, weights: tuple[Any, Any, Any], graph: Any, graph_points: Any) -> None:
-        options: dict[str, Any] = {"seed": seed_of(self.random_state)}
-        for name, kind in _TYPES.items():
-            value = getattr(self, name)
-            options[name] = None if value is None else kind(value)
+        options = options_of({k: v for k, v in self.get_params(deep=False).items() if k not in _RUN})
         if isinstance(self.verbose, str) and self.verbose != "bar":
             raise _core.Error(f"verbose = {self.verbose}: must be 0, 1 or 'bar'")
         X = self._rows(X, reset=True)
@@ -231,29 +211,27 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 laplacian=sparse_parts("graph", laplacian),
                 incidence=sparse_parts("graph", incidence),
                 graph_points=None if graph_points is None else as_rows("graph_points", graph_points, np.float64),
+                dictionary=None if self.dict_init is None else as_rows("dict_init", self.dict_init, np.float64),
+                codes=None if self.code_init is None else as_rows("code_init", self.code_init, np.float64),
                 threads=thread_number(self.n_threads),
                 max_seconds=None if self.max_seconds is None else float(self.max_seconds),
                 callback=callback,
             )
         finally:
             over()
-        self._keep(result, X.shape)
-        chosen = np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _OFFSET_SAMPLES)).astype(int))
-        scores = self._trust(X if chosen.size == X.shape[0] else np.ascontiguousarray(X[chosen]))[0]
-        self.offset_ = float(np.nanquantile(-scores, _OFFSET_SHARE))
+        self._keep(result)
+        if hasattr(self, "feature_names_in_"):
+            self._model.name_features([str(name) for name in self.feature_names_in_])
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray:
         """Codes (n, r) of the training samples: ``codes_``. They hold the graph terms, those of ``transform`` do not."""
         return self.fit(X, y, **fit_params).codes_
 
-    def _keep(self, result: dict[str, Any], shape: tuple[int, int]) -> None:
-        units = {"element": shape, "sample": shape[:1], "feature": shape[1:], "none": shape[:1]}[self.level]
-        self.components_ = result["components"]
-        self.codes_ = result["codes"]
-        self.weights_ = None if self.level == "none" else result["weights"].reshape(units)
-        self.loss_ = result["losses"].reshape(units)
+    def _keep(self, result: dict[str, Any]) -> None:
+        """The model's figures, and its arrays as views of its memory."""
+        self._model = result["model"]
         self.lambda_ = result["lambda"]
-        self.beta_ = result["model"]["beta"]
+        self.beta_ = result["beta"]
         records = result["history"]
         self.history_ = {key: np.array([r[key] for r in records]) for key in (records[0] if records else {})}
         self.objective_ = result["objective"]
@@ -264,14 +242,33 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.n_iter_ = result["iterations"]
         self.notes_ = list(result["notes"])
         self.options_ = result["options"]
+        self.offset_ = -result["outlier_threshold"]
+        self._keep_arrays(result)
+
+    def _keep_arrays(self, result: dict[str, Any]) -> None:
+        n, m = result["samples"], result["features"]
+        level = result["options"]["level"]
+        units = {"element": (n, m), "sample": (n,), "feature": (m,), "none": (n,)}[level]
+        weights, losses = result["weights"], result["losses"]  # a file of before version 2 has none
+        self.components_ = result["components"]
+        self.codes_ = result["codes"]
+        self.weights_ = None if weights is None or level == "none" else weights.reshape(units)
+        self.loss_ = None if losses is None else losses.reshape(units)
         self.laplacian_ = from_parts(result["laplacian"])
         self.incidence_ = from_parts(result["incidence"])
         self.consistency_ = result["consistency"]
-        self._model = {
-            **result["model"],
-            "regularizer": self.regularizer,
-            "regularizer_params": dict(self.regularizer_params or {}),
-        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_model" in state:
+            for name in _ARRAYS:  # they are in the model
+                state.pop(name, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_model" in state:
+            self._keep_arrays(_core.describe(self._model))
 
     def _warn(self) -> None:
         if self.termination_ == "numerical_trouble":
@@ -317,6 +314,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def decision_function(self, X: Any) -> NDArray:
         """``score_samples(X) - offset_`` (n,): negative for outliers."""
+        check_is_fitted(self)
+        if np.isnan(self.offset_):
+            raise _core.Error("offset_: a model written by the program before 0.6 has none; use score_samples, or fit again")
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> NDArray:
@@ -337,66 +337,42 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         check_is_fitted(self)
         return self._rows(X, reset=False)
 
-    def _parts(self, dtype: Any) -> tuple[NDArray, dict[str, Any]]:
-        """The dictionary and the rest of the model, in the precision of the samples to come."""
-        model = dict(self._model)
-        for name in ("feature_weights", "shift", "scale"):
-            model[name] = None if model[name] is None else np.asarray(model[name], dtype=dtype)
-        return np.ascontiguousarray(self.components_, dtype=dtype), model
-
     def _step(self, dtype: Any) -> dict[str, Any]:
         return {"paced": True, "tol": 1e-8 if dtype == np.float64 else 1e-5, "max_iter": 50, "threads": thread_number(self.n_threads)}
 
     def _encode(self, X: NDArray) -> dict[str, Any]:
-        return _core.encode(X, *self._parts(X.dtype), **self._step(X.dtype))
+        return _core.encode(X, self._model, **self._step(X.dtype))
 
     def _trust(self, X: NDArray) -> tuple[NDArray, NDArray]:
-        return _core.score(X, *self._parts(X.dtype), **self._step(X.dtype))
+        return _core.score(X, self._model, **self._step(X.dtype))
 
     def _reconstruct(self, codes: NDArray, sample_scale: NDArray | None) -> NDArray:
-        return _core.reconstruct(codes, *self._parts(codes.dtype), sample_scale)
+        return _core.reconstruct(codes, self._model, sample_scale)
 
     # ---- files
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the fitted model as .npz without pickles. ``callback`` and a ``random_state`` that is not an int are
-        left out."""
+        """Writes the fitted model, whole or not at all, for :meth:`load`, the program and C++. Of the parameters it holds
+        what the fit depends on, at the values used: not ``n_threads``, ``verbose``, ``callback`` and ``max_seconds``."""
         check_is_fitted(self)
-        params = self.get_params(deep=False)
-        params["callback"] = None
-        if not isinstance(params["random_state"], (int, np.integer)):
-            params["random_state"] = None
-        arrays: dict[str, Any] = {}
-        plain: dict[str, Any] = {}
-        for name, value in vars(self).items():
-            if name not in params:
-                _pack(name, value, arrays, plain)
-        text = json.dumps({"format": _FORMAT, "version": _core.__version__, "params": params, "plain": plain}, default=_number)
-        beside = f"{os.fspath(path)}.{os.getpid()}.tmp"  # a model that is there already stays until this one is whole
-        try:
-            with open(beside, "wb") as file:
-                np.savez_compressed(file, __about__=np.array(text), **arrays)
-            os.replace(beside, path)
-        finally:
-            if os.path.exists(beside):
-                os.remove(beside)
+        self._model.save(os.fspath(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> SelfPacedSparseCoder:
-        """A model that :meth:`save` wrote."""
-        other = _core.Error(f"{os.fspath(path)}: not a model of SelfPacedSparseCoder.save, or damaged; a .pw file is for the pacewise program")
-        if not zipfile.is_zipfile(path) and os.path.exists(path):
-            raise other
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                about = json.loads(str(file["__about__"])) if "__about__" in file else {}
-                if about.get("format") != _FORMAT:
-                    raise other
-                coder = cls(**about["params"])
-                for name, value in about["plain"].items():
-                    setattr(coder, name, _unpack(name, value, file))
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
-            raise other from error
+        """A model that :meth:`save`, the program (``pacewise fit``) or C++ wrote; also the .npz of versions before 0.6."""
+        path = os.fspath(path)
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"{path}: there is no such file")
+        result = _core.from_bytes(path, from_npz(path)) if zipfile.is_zipfile(path) else _core.load(path)
+        options = result["options"]
+        coder = cls()
+        coder.set_params(**{name: value for name, value in options.items() if name in coder.get_params()})
+        own = [row["name"] for row in _core.option_table() if row["regularizer"]]
+        coder.regularizer_params = {name: options[name] for name in own if name in options} or None
+        coder._keep(result)
+        coder.n_features_in_ = result["features"]
+        if result["feature_names"]:
+            coder.feature_names_in_ = np.array(result["feature_names"], dtype=object)
         return coder
 
     # ---- scikit-learn
@@ -413,43 +389,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return tags
 
 
-def _number(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} cannot be saved")
-
-
-def _pack(name: str, value: Any, arrays: dict[str, NDArray], plain: dict[str, Any]) -> None:
-    """Arrays and sparse matrices go to `arrays`, with a mark of their kind in `plain`; dicts are packed key by key."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        arrays[name], plain[name] = value, {"__kind__": "array"}
-    elif isinstance(value, np.ndarray):  # feature names
-        arrays[name], plain[name] = value.astype(str), {"__kind__": "names"}
-    elif hasattr(value, "tocsr"):
-        value = value.tocsr()
-        plain[name] = {"__kind__": "csr", "shape": list(value.shape)}
-        for part in ("data", "indices", "indptr"):
-            arrays[f"{name}.{part}"] = getattr(value, part)
-    elif isinstance(value, dict):
-        inside: dict[str, Any] = {}
-        for key, item in value.items():
-            _pack(f"{name}.{key}", item, arrays, inside)
-        plain[name] = {"__kind__": "dict", "keys": list(value), "inside": inside}
-    else:
-        plain[name] = value
-
-
-def _unpack(name: str, value: Any, file: Any) -> Any:
-    import scipy.sparse as sp
-
-    if not isinstance(value, dict):
-        return value
-    kind = value["__kind__"]
-    if kind == "array":
-        return file[name]
-    if kind == "names":
-        return file[name].astype(object)
-    if kind == "csr":
-        parts = tuple(file[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-        return sp.csr_array(parts, shape=tuple(value["shape"]))
-    return {key: _unpack(f"{name}.{key}", value["inside"][f"{name}.{key}"], file) for key in value["keys"]}
+if SelfPacedSparseCoder.__doc__ is not None:  # python -OO has none
+    SelfPacedSparseCoder.__doc__ = SelfPacedSparseCoder.__doc__.replace(
+        "{options}", parameters_doc().replace("\n", "\n    ")
+    ).replace("{regularizer_params}", regularizer_params_doc())

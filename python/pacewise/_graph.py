@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import as_rows, from_parts, seed_of, thread_number
+from ._arrays import as_rows, from_parts, thread_number
+from ._options import options_of
 
 
-def kneighbors(X: Any, n_neighbors: int = 3, *, n_threads: int | None = None) -> tuple[NDArray, NDArray]:
+def kneighbors(X: Any, n_neighbors: int = 5, *, n_threads: int | None = None) -> tuple[NDArray, NDArray]:
     """Exact nearest other samples, nearest first.
 
     Returns
@@ -24,24 +25,14 @@ def kneighbors(X: Any, n_neighbors: int = 3, *, n_threads: int | None = None) ->
     return np.sqrt(squared), index
 
 
-def _build(X, kind, n_neighbors, space, edge_weight, normalized, heat_width, random_state, n_threads):
-    incidence, laplacian, _ = _core.build_graph(
-        as_rows("X", X),
-        kind,
-        int(n_neighbors),
-        space,
-        edge_weight,
-        bool(normalized),
-        float(heat_width),
-        seed_of(random_state),
-        thread_number(n_threads),
-    )
+def _build(X: Any, n_threads: int | None, **options: Any) -> tuple[sp.csr_array, sp.csr_array]:
+    incidence, laplacian, _ = _core.build_graph(as_rows("X", X), options_of(options), thread_number(n_threads))
     return from_parts(incidence), from_parts(laplacian)
 
 
 def knn_graph(
     X: Any,
-    n_neighbors: int = 3,
+    n_neighbors: int = 5,
     *,
     space: str = "robust:40",
     edge_weight: Literal["binary", "heat", "cosine"] = "binary",
@@ -67,7 +58,15 @@ def knn_graph(
     if mode not in ("laplacian", "affinity"):
         raise _core.Error(f"mode = {mode}: must be laplacian or affinity")
     _, laplacian = _build(
-        X, "knn", n_neighbors, space, edge_weight, normalized and mode == "laplacian", heat_width, random_state, n_threads
+        X,
+        n_threads,
+        graph="knn",
+        n_neighbors=n_neighbors,
+        graph_space=space,
+        edge_weight=edge_weight,
+        heat_width=heat_width,
+        normalized_laplacian=normalized and mode == "laplacian",
+        random_state=random_state,
     )
     if mode == "laplacian":
         return laplacian
@@ -78,7 +77,7 @@ def knn_graph(
 
 def hypergraph(
     X: Any,
-    n_neighbors: int = 3,
+    n_neighbors: int = 5,
     *,
     space: str = "robust:40",
     edge_weight: Literal["binary", "heat", "cosine", "probabilistic"] = "binary",
@@ -92,4 +91,13 @@ def hypergraph(
     -------
     incidence (e, n) and normalised Laplacian 1 - Dx^-1/2 H' We De^-1 H Dx^-1/2 (n, n), both CSR
     """
-    return _build(X, "hypergraph", n_neighbors, space, edge_weight, True, heat_width, random_state, n_threads)
+    return _build(
+        X,
+        n_threads,
+        graph="hypergraph",
+        n_neighbors=n_neighbors,
+        graph_space=space,
+        edge_weight=edge_weight,
+        heat_width=heat_width,
+        random_state=random_state,
+    )

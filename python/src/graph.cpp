@@ -10,16 +10,8 @@ namespace {
 using namespace nb::literals;
 
 template <class T>
-nb::tuple build(const Rows<T>& X, const std::string& kind, Index k, const std::string& space, const std::string& weight,
-                bool normalized, double heat_width, std::uint64_t seed, int threads) {
-  GraphOptions options;
-  options.kind = parse_graph(kind);
-  options.k = k;
-  options.space = parse_space(space);
-  options.weight = parse_edge_weight(weight);
-  options.normalized = normalized;
-  options.heat_width = heat_width;
-  options.seed = seed;
+nb::tuple build(const Rows<T>& X, const nb::dict& given, int threads) {
+  const Options options = to_options(given);
   Graph graph;
   run(threads, [&](const Control& control) { graph = build_graph<T>(view(X), options, control); });
   nb::list notes;
@@ -40,8 +32,7 @@ nb::tuple neighbours(const Rows<T>& X, Index k, int threads) {
 
 template <class T>
 void bind(nb::module_& m) {
-  m.def("build_graph", &build<T>, "X"_a, "kind"_a, "k"_a, "space"_a, "weight"_a, "normalized"_a, "heat_width"_a,
-        "seed"_a, "threads"_a);
+  m.def("build_graph", &build<T>, "X"_a, "options"_a, "threads"_a);
   m.def("nearest", &neighbours<T>, "X"_a, "k"_a, "threads"_a);
 }
 

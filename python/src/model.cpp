@@ -1,6 +1,13 @@
+#include "model/model.hpp"
+
+#include <nanobind/stl/vector.h>
+
 #include <chrono>
+#include <memory>
 
 #include "bindings.hpp"
+#include "model/fields.hpp"
+#include "model/model_file.hpp"
 #include "options.hpp"
 #include "running.hpp"
 
@@ -43,85 +50,98 @@ nb::object line_or_none(Vector<T> a) {
   return a.empty() ? nb::none() : to_line(std::move(a));
 }
 
-/// what encode() needs, by the names of the dict that fit() returned as "model"
-template <class T>
-nb::dict from_model(const Model<T>& model, const Options& options) {
-  nb::dict d;
-  d["beta"] = model.beta;
-  d["level"] = std::string(name_of(model.level));
-  d["lambda"] = model.lambda;
-  d["feature_weights"] = line_or_none(model.feature_weights);
-  d["entry_lambda"] = model.entry_lambda;
-  d["normalize"] = from_options(options)["normalize"];
-  d["shift"] = line_or_none(model.normalization.shift);
-  d["scale"] = line_or_none(model.normalization.scale);
-  return d;
-}
+/// A model as Python holds it: arrays of the estimator are views of it.
+struct Held {
+  std::shared_ptr<AnyModel> any;
+};
 
+/// What the estimator shows of a model.
 template <class T>
-Model<T> to_model(const Rows<T>& dictionary, const nb::dict& d) {
-  const auto line = [&](const char* key) { return d[key].is_none() ? Vector<T>() : copy(nb::cast<Line<T>>(d[key])); };
-  Model<T> model;
-  model.dictionary = copy(dictionary);
-  model.beta = nb::cast<double>(d["beta"]);
-  model.level = parse_level(nb::cast<std::string>(d["level"]));
-  model.regularizer =
-      to_regularizer(nb::cast<std::string>(d["regularizer"]), nb::cast<nb::dict>(d["regularizer_params"]));
-  model.lambda = nb::cast<double>(d["lambda"]);
-  model.feature_weights = line("feature_weights");
-  model.entry_lambda = nb::cast<double>(d["entry_lambda"]);
-  model.normalization.kind = parse_normalize(nb::cast<std::string>(d["normalize"]));
-  model.normalization.shift = line("shift");
-  model.normalization.scale = line("scale");
-  return model;
-}
-
-template <class T>
-nb::dict from_result(Result<T> r, const Model<T>& model) {
+nb::dict describe(const std::shared_ptr<AnyModel>& any, Model<T>& model) {
+  const auto line = [&](Vector<T>& a) { return a.empty() ? nb::none() : array_over(a.data(), {a.size()}, any); };
+  const auto rows = [&](Matrix<T>& a) {  // m x n -> (n, m)
+    return array_over(a.data(), {static_cast<std::size_t>(a.cols()), static_cast<std::size_t>(a.rows())}, any);
+  };
   nb::dict d, parts, certificate;
-  parts["fit"] = r.objective.fit;
-  parts["pace"] = r.objective.pace;
-  parts["sparsity"] = r.objective.sparsity;
-  parts["manifold"] = r.objective.manifold;
-  parts["consistency"] = r.objective.consistency;
-  certificate["codes"] = r.certificate.codes;
-  certificate["dictionary"] = r.certificate.dictionary;
-  certificate["consistency"] = r.certificate.consistency;
+  visit_fields(model.objective, [&](const char* name, double value) { parts[name] = value; });
+  visit_fields(model.certificate, [&](const char* name, double value) { certificate[name] = value; });
   nb::list history;
-  for (const Record& record : r.state.history) history.append(from_record(record));
-  d["model"] = from_model(model, r.options);
+  for (const Record& record : model.history) history.append(from_record(record));
+  Matrix<T>& Q = model.consistency;
+  d["model"] = Held{any};
+  d["samples"] = model.samples;
+  d["features"] = model.features;
+  d["feature_names"] = from_notes(model.feature_names);
   d["history"] = history;
-  d["objective"] = r.objective.total();
+  d["objective"] = model.objective.total();
   d["objective_parts"] = parts;
   d["certificate"] = certificate;
-  d["termination"] = std::string(name_of(r.termination));
-  d["detail"] = r.detail;
-  d["lambda"] = r.lambda;
-  d["selected"] = r.selected;
-  d["density"] = r.density;
-  d["iterations"] = r.state.iteration;
-  d["final_lambda"] = r.state.schedule.lambda;
-  d["threads"] = r.threads;
-  d["notes"] = from_notes(r.notes);
-  d["options"] = from_options(r.options);
-  d["laplacian"] = from_sparse(std::move(r.graph.laplacian));
-  d["incidence"] = from_sparse(std::move(r.graph.incidence));
-  d["consistency"] = r.state.consistency.empty() ? nb::none() : to_rows_transposed(std::move(r.state.consistency));
-  d["components"] = to_rows(std::move(r.state.dictionary));
-  d["codes"] = to_rows(std::move(r.state.codes));
-  d["weights"] = line_or_none(std::move(r.weights));
-  d["losses"] = line_or_none(std::move(r.losses));
+  d["termination"] = std::string(name_of(model.termination));
+  d["detail"] = model.detail;
+  d["beta"] = model.beta;
+  d["lambda"] = model.lambda;
+  d["iterations"] = model.iteration;
+  d["outlier_threshold"] = model.outlier_threshold;
+  d["notes"] = from_notes(model.notes);
+  d["options"] = from_options(model.options);
+  d["laplacian"] = from_sparse(model.graph.laplacian);
+  d["incidence"] = from_sparse(model.graph.incidence);
+  d["consistency"] =
+      Q.empty() ? nb::none()
+                : array_over(Q.data(), {static_cast<std::size_t>(Q.rows()), static_cast<std::size_t>(Q.cols())}, any,
+                             {1, Q.rows()});
+  d["components"] = rows(model.dictionary);
+  d["codes"] = rows(model.codes);
+  d["weights"] = line(model.weights);
+  d["losses"] = line(model.losses);
   return d;
 }
+
+nb::dict describe(const Held& held) {
+  return std::visit([&](auto& model) { return describe(held.any, model); }, *held.any);
+}
+
+Held hold(AnyModel any) { return {std::make_shared<AnyModel>(std::move(any))}; }
+
+/// What encode() needs of a model, in precision T.
+template <class T>
+class InPrecision {
+ public:
+  explicit InPrecision(const Held& held) {
+    if (const auto* same = std::get_if<Model<T>>(held.any.get())) {
+      model_ = same;
+    } else {
+      std::visit([&](const auto& other) { convert(other); }, *held.any);
+      model_ = &own_;
+    }
+  }
+  const Model<T>& operator*() const { return *model_; }
+
+ private:
+  template <class Other>
+  void convert(const Model<Other>& from) {
+    const auto line = [](const Vector<Other>& a) { return Vector<T>(a.begin(), a.end()); };
+    own_.options = from.options;
+    own_.beta = from.beta;
+    own_.lambda = from.lambda;
+    own_.entry_lambda = from.entry_lambda;
+    own_.dictionary = cast<T, Other>(from.dictionary.view());
+    own_.normalization = {from.normalization.kind, line(from.normalization.shift), line(from.normalization.scale)};
+    if (from.options.level == Level::feature) own_.weights = line(from.weights);
+  }
+  const Model<T>* model_ = nullptr;
+  Model<T> own_;
+};
 
 template <class T>
 nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
                   const nb::dict& given, const std::optional<nb::tuple>& laplacian,
-                  const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points, int threads,
+                  const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points,
+                  const MaybeRows<double>& dictionary, const MaybeRows<double>& codes, int threads,
                   std::optional<double> max_seconds, const nb::object& callback) {
   const Options options = to_options(given);
   Graph graph;
-  Matrix<double> coordinates;
+  Matrix<double> coordinates, first_dictionary, first_codes;
   FitInputs inputs;
   if (laplacian) {
     graph.laplacian = to_sparse(*laplacian);
@@ -132,8 +152,15 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
     coordinates = copy(*points);
     inputs.graph_points = &coordinates;
   }
-  std::optional<Result<T>> result;
-  Model<T> model;
+  if (dictionary) {
+    first_dictionary = copy(*dictionary);
+    inputs.dictionary = &first_dictionary;
+  }
+  if (codes) {
+    first_codes = copy(*codes);
+    inputs.codes = &first_codes;
+  }
+  Held held;
   run(threads, [&](const Control& control, Desk& desk) {
     Control limited = control;
     if (max_seconds)
@@ -148,10 +175,10 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
         });
       };
     const Problem<T> problem{view(X), to_weights(sample, feature, entry, control)};
-    result = fit<T>(problem, options, limited, each, inputs);
-    model = model_of(*result);
+    Result<T> result = fit<T>(problem, options, limited, each, inputs);
+    if (!control.cancelled()) held = hold(make_model(std::move(result), problem, sources_of(problem, inputs), control));
   });
-  return from_result(std::move(*result), model);
+  return describe(held);
 }
 
 EncodeOptions encode_options(bool paced, double tol, int max_iter) {
@@ -163,13 +190,12 @@ EncodeOptions encode_options(bool paced, double tol, int max_iter) {
 }
 
 template <class T>
-nb::dict encode_rows(const Rows<T>& X, const Rows<T>& dictionary, const nb::dict& parts, bool paced, double tol,
-                     int max_iter, int threads) {
-  const Model<T> model = to_model(dictionary, parts);
+nb::dict encode_rows(const Rows<T>& X, const Held& held, bool paced, double tol, int max_iter, int threads) {
+  const InPrecision<T> model(held);
   const Problem<T> problem{view(X), {}};
   Encoding<T> e;
   run(threads,
-      [&](const Control& control) { e = encode(model, problem, encode_options(paced, tol, max_iter), control); });
+      [&](const Control& control) { e = encode(*model, problem, encode_options(paced, tol, max_iter), control); });
   nb::dict d;
   d["certificate"] = e.report.certificate;
   d["iterations"] = e.iterations;
@@ -182,41 +208,60 @@ nb::dict encode_rows(const Rows<T>& X, const Rows<T>& dictionary, const nb::dict
 }
 
 template <class T>
-nb::tuple score_rows(const Rows<T>& X, const Rows<T>& dictionary, const nb::dict& parts, bool paced, double tol,
-                     int max_iter, int threads) {
-  const Model<T> model = to_model(dictionary, parts);
+nb::tuple score_rows(const Rows<T>& X, const Held& held, bool paced, double tol, int max_iter, int threads) {
+  const InPrecision<T> model(held);
   const Problem<T> problem{view(X), {}};
   Trust<T> trust;
   run(threads,
-      [&](const Control& control) { trust = score(model, problem, encode_options(paced, tol, max_iter), control); });
+      [&](const Control& control) { trust = score(*model, problem, encode_options(paced, tol, max_iter), control); });
   return nb::make_tuple(to_line(std::move(trust.outlier_score)), to_rows(std::move(trust.confidence)));
 }
 
 template <class T>
-nb::object reconstruct_rows(const Rows<T>& codes, const Rows<T>& dictionary, const nb::dict& parts,
-                            const MaybeLine<T>& sample_scale) {
-  const Model<T> model = to_model(dictionary, parts);
+nb::object reconstruct_rows(const Rows<T>& codes, const Held& held, const MaybeLine<T>& sample_scale) {
+  const InPrecision<T> model(held);
   const Vector<T> scale = sample_scale ? copy(*sample_scale) : Vector<T>();
   Matrix<T> out;
-  run(1, [&](const Control&) { out = reconstruct<T>(model, view(codes), scale); });
+  run(1, [&](const Control&) { out = reconstruct<T>(*model, view(codes), scale); });
   return to_rows(std::move(out));
 }
 
 template <class T>
 void bind(nb::module_& m) {
   m.def("fit", &fit_rows<T>, "X"_a, "sample_weight"_a.none(), "feature_weight"_a.none(), "entry_weight"_a.none(),
-        "options"_a, "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "threads"_a,
-        "max_seconds"_a.none(), "callback"_a.none());
-  m.def("encode", &encode_rows<T>, "X"_a, "dictionary"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
-  m.def("score", &score_rows<T>, "X"_a, "dictionary"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
-  m.def("reconstruct", &reconstruct_rows<T>, "codes"_a, "dictionary"_a, "model"_a, "sample_scale"_a.none());
+        "options"_a, "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "dictionary"_a.none(),
+        "codes"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
+  m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
+  m.def("score", &score_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
+  m.def("reconstruct", &reconstruct_rows<T>, "codes"_a, "model"_a, "sample_scale"_a.none());
 }
 
 }  // namespace
 
 void bind_model(nb::module_& m) {
-  m.def("preset_options", [](const std::string& which) { return from_options(preset(parse_preset(which))); });
+  m.def("preset_options", [](const std::string& which) { return from_options(preset(parse<Preset>(which))); });
   m.def("check_options", [](const nb::dict& given) { to_options(given); });
+  m.def("option_table", &option_rows);
+  nb::class_<Held>(m, "Model")
+      .def("save", [](const Held& held,
+                      const std::string& path) { std::visit([&](const auto& model) { model.save(path); }, *held.any); })
+      .def("name_features",
+           [](const Held& held, const std::vector<std::string>& names) {
+             std::visit([&](auto& model) { model.feature_names = names; }, *held.any);
+           })
+      .def("__getstate__",
+           [](const Held& held) {
+             const std::string bytes = std::visit([](const auto& model) { return to_bytes(model); }, *held.any);
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def("__setstate__", [](Held& held, const nb::bytes& bytes) {
+        new (&held) Held(hold(from_bytes("pickle", std::string(bytes.c_str(), bytes.size()))));
+      });
+  m.def("describe", [](const Held& held) { return describe(held); });
+  m.def("load", [](const std::string& path) { return describe(hold(load_model(path))); });
+  m.def("from_bytes", [](const std::string& name, const nb::bytes& bytes) {
+    return describe(hold(from_bytes(name, std::string(bytes.c_str(), bytes.size()))));
+  });
   bind<float>(m);
   bind<double>(m);
 }

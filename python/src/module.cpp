@@ -8,6 +8,7 @@ NB_MODULE(_core, module) {
   using namespace pacewise::python;
   module.def("choose_blas_kernels", &pacewise::choose_blas_kernels);
   nb::exception<pacewise::Error>(module, "Error", PyExc_ValueError);
+  nb::exception<pacewise::WriteError>(module, "WriteError", PyExc_OSError);
   module.attr("__version__") = pacewise::kVersion;
   bind_model(module);
   bind_steps(module);

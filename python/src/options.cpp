@@ -1,138 +1,98 @@
 #include "options.hpp"
 
-#include <array>
-#include <functional>
-#include <string_view>
+#include <nanobind/stl/vector.h>
 
 namespace pacewise::python {
 namespace {
 
-constexpr std::array<std::string_view, 3> kGraphs{"none", "knn", "hypergraph"};
-constexpr std::array<std::string_view, 4> kEdges{"binary", "heat", "cosine", "probabilistic"};
-constexpr std::array<std::string_view, 3> kNormalize{"none", "unit", "standard"};
-
-template <class Enum, std::size_t N>
-Enum parse(const std::array<std::string_view, N>& names, const char* what, const std::string& text) {
-  for (std::size_t i = 0; i < N; ++i)
-    if (text == names[i]) return static_cast<Enum>(i);
-  std::string rule;
-  for (std::size_t i = 0; i < N; ++i)
-    rule += std::string(i == 0 ? "" : i + 1 == N ? " or " : ", ") + std::string(names[i]);
-  throw Error(std::string(what) + " = " + text + ": must be " + rule);
+nb::object from_value(const OptionValue& value) {
+  return std::visit(
+      [](const auto& v) -> nb::object {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+          return nb::none();
+        else
+          return nb::cast(v);
+      },
+      value);
 }
 
-template <class Enum, std::size_t N>
-std::string name(const std::array<std::string_view, N>& names, Enum value) {
-  return std::string(names[static_cast<std::size_t>(value)]);
+OptionValue to_value(const std::string& name, nb::handle v) {
+  if (v.is_none()) return {};
+  if (nb::isinstance<nb::bool_>(v)) return nb::cast<bool>(v);
+  if (nb::isinstance<nb::str>(v)) return nb::cast<std::string>(v);
+  std::int64_t integer = 0;
+  if (nb::isinstance<nb::int_>(v) && nb::try_cast(v, integer)) return integer;
+  double real = 0;
+  if (nb::try_cast(v, real)) return real;
+  std::vector<double> numbers;
+  if (nb::try_cast(v, numbers)) return numbers;
+  throw Error(name + " = " + nb::cast<std::string>(nb::str(v)) + ": must be a number, a word or a list of numbers");
 }
 
-/// One option: how it is set from a Python value and how it is shown.
-struct Field {
-  const char* name;
-  std::function<void(Options&, nb::handle)> set;
-  std::function<nb::object(const Options&)> get;
-};
-
-template <class Access>
-Field plain(const char* key, Access access) {
-  using Value = std::remove_reference_t<decltype(access(std::declval<Options&>()))>;
-  return {key, [access](Options& o, nb::handle v) { access(o) = nb::cast<Value>(v); },
-          [access](const Options& o) { return nb::cast(access(const_cast<Options&>(o))); }};
-}
-
-template <class Access, class Parse, class Show>
-Field text(const char* key, Access access, Parse parse_text, Show show) {
-  return {key, [=](Options& o, nb::handle v) { access(o) = parse_text(nb::cast<std::string>(v)); },
-          [=](const Options& o) { return nb::cast(std::string(show(access(const_cast<Options&>(o))))); }};
-}
-
-#define FIELD(member) \
-  [](Options & o) -> auto& { return o.member; }
-
-const std::vector<Field>& fields() {
-  static const std::vector<Field> all{
-      plain("n_components", FIELD(atoms)),
-      plain("beta", FIELD(beta)),
-      plain("beta_ratio", FIELD(beta_ratio)),
-      plain("alpha", FIELD(alpha)),
-      plain("gamma", FIELD(gamma)),
-      plain("eta", FIELD(eta)),
-      text("level", FIELD(schedule.level), parse_level, [](Level l) { return name_of(l); }),
-      text("pace", FIELD(schedule.pace), parse_pace, [](Pace p) { return name_of(p); }),
-      plain("mu", FIELD(schedule.mu)),
-      plain("select", FIELD(schedule.select)),
-      plain("final", FIELD(schedule.final)),
-      plain("pace_iter", FIELD(schedule.pace_iter)),
-      plain("plain_iter", FIELD(schedule.plain_iter)),
-      plain("warm_iter", FIELD(schedule.warm_iter)),
-      plain("polish", FIELD(schedule.polish)),
-      plain("tol", FIELD(schedule.tol)),
-      plain("max_iter", FIELD(schedule.max_iter)),
-      plain("step_tol", FIELD(step_tol)),
-      plain("seed", FIELD(seed)),
-      text("graph", FIELD(graph.kind), parse_graph, [](GraphKind k) { return name(kGraphs, k); }),
-      plain("n_neighbors", FIELD(graph.k)),
-      text("graph_space", FIELD(graph.space), parse_space, [](const Space& s) { return to_string(s); }),
-      text("edge_weight", FIELD(graph.weight), parse_edge_weight, [](EdgeWeight w) { return name(kEdges, w); }),
-      plain("heat_width", FIELD(graph.heat_width)),
-      text("normalize", FIELD(normalize), parse_normalize, [](Normalize n) { return name(kNormalize, n); }),
-  };
-  return all;
-}
-
-#undef FIELD
+std::string text_of(nb::handle key) { return nb::cast<std::string>(key); }
 
 }  // namespace
 
-GraphKind parse_graph(const std::string& given) { return parse<GraphKind>(kGraphs, "graph", given); }
-EdgeWeight parse_edge_weight(const std::string& given) { return parse<EdgeWeight>(kEdges, "edge_weight", given); }
-Normalize parse_normalize(const std::string& given) { return parse<Normalize>(kNormalize, "normalize", given); }
-
-Regularizer to_regularizer(const std::string& given, const nb::dict& parameters) {
-  Regularizer out = parse_regularizer(given);
+Regularizer to_regularizer(const std::string& name, const nb::dict& parameters) {
+  Options out;
+  out.regularizer = parse_regularizer(name);
   for (const auto& [key, value] : parameters) {
-    const auto parameter = nb::cast<std::string>(key);
-    const auto number = nb::cast<double>(value);
-    bool known = false;
-    if (auto* p = std::get_if<Polynomial>(&out); p != nullptr && parameter == "power") p->power = number, known = true;
-    if (auto* p = std::get_if<Logarithmic>(&out); p != nullptr && parameter == "scale") p->scale = number, known = true;
-    if (auto* p = std::get_if<Mixture>(&out); p != nullptr && parameter == "ratio") p->ratio = number, known = true;
-    if (!known)
-      throw Error("parameter " + parameter + " = " + std::to_string(number) + ": regularizer " + given +
-                  " has none of this name (polynomial: power, logarithmic: scale, mixture: ratio)");
+    const Option* row = find_option(text_of(key));
+    if (row == nullptr || row->regularizer.empty())
+      throw Error("parameter " + text_of(key) + ": regularizer " + name + " has none of this name");
+    row->set(out, to_value(text_of(key), value), text_of(key));
   }
-  validate(out);
-  return out;
+  return out.regularizer;
 }
 
 Options to_options(const nb::dict& given) {
-  Options out =
-      preset(given.contains("preset") ? parse_preset(nb::cast<std::string>(given["preset"])) : Preset::robust);
-  nb::dict parameters;
-  std::string regularizer(name_of(out.regularizer));
-  for (const auto& [key, value] : given) {
-    const auto wanted = nb::cast<std::string>(key);
-    if (value.is_none() || wanted == "preset") continue;
-    if (wanted == "regularizer") {
-      regularizer = nb::cast<std::string>(value);
-    } else if (wanted == "regularizer_params") {
-      parameters = nb::cast<nb::dict>(value);
-    } else {
-      const auto field =
-          std::find_if(fields().begin(), fields().end(), [&](const Field& f) { return wanted == f.name; });
-      if (field == fields().end()) throw Error("option " + wanted + ": there is none of this name");
-      field->set(out, value);
-    }
-  }
-  out.regularizer = to_regularizer(regularizer, parameters);
+  Options out = given.contains("preset") && !given["preset"].is_none() ? preset(parse<Preset>(text_of(given["preset"])))
+                                                                       : Options();
+  for (const auto& [key, value] : given)
+    if (const std::string name = text_of(key);
+        name != "preset" && name != "regularizer_params" && find_option(name) == nullptr)
+      throw Error("option " + name + ": there is none of this name");
+  for (const Option& row : option_table())
+    for (const auto& [key, value] : given)
+      if (find_option(text_of(key)) == &row && !value.is_none())
+        row.set(out, to_value(text_of(key), value), text_of(key));
+  if (given.contains("regularizer_params") && !given["regularizer_params"].is_none())
+    out.regularizer =
+        to_regularizer(std::string(name_of(out.regularizer)), nb::cast<nb::dict>(given["regularizer_params"]));
   validate(out);
   return out;
 }
 
 nb::dict from_options(const Options& options) {
   nb::dict out;
-  for (const Field& field : fields()) out[field.name] = field.get(options);
-  out["regularizer"] = std::string(name_of(options.regularizer));
+  for (const Option& row : option_table()) {
+    const OptionValue value = row.get(options);
+    if (row.regularizer.empty() || value.index() != 0) out[row.python.c_str()] = from_value(value);
+  }
+  return out;
+}
+
+nb::list option_rows() {
+  constexpr const char* types[] = {"flag", "integer", "real", "choice", "numbers"};
+  nb::list out;
+  for (const Option& row : option_table()) {
+    nb::dict d, defaults;
+    for (const std::string_view which : words<Preset>.names) {
+      Options options = preset(parse<Preset>(which));
+      if (!row.regularizer.empty()) options.regularizer = parse_regularizer(row.regularizer);
+      defaults[std::string(which).c_str()] = from_value(row.get(options));
+    }
+    d["name"] = row.name;
+    d["python"] = row.python;
+    d["symbol"] = row.symbol;
+    d["group"] = row.group;
+    d["type"] = types[static_cast<int>(row.type)];
+    d["rule"] = row.rule();
+    d["help"] = row.help;
+    d["regularizer"] = row.regularizer;
+    d["defaults"] = defaults;
+    out.append(d);
+  }
   return out;
 }
 

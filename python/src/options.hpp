@@ -4,13 +4,12 @@
 
 namespace pacewise::python {
 
-/// Python names on one side, Options on the other. Unknown names are Errors; None stands for the preset's value.
+/// Options by the names of scikit-learn or of the table. None stands for the preset's value; unknown names are Errors.
+/// "preset" and "regularizer_params", a dict, are taken too.
 Options to_options(const nb::dict& given);
 nb::dict from_options(const Options& options);
-
 Regularizer to_regularizer(const std::string& name, const nb::dict& parameters);
-GraphKind parse_graph(const std::string& text);
-EdgeWeight parse_edge_weight(const std::string& text);
-Normalize parse_normalize(const std::string& text);
+/// The table as a list of dicts.
+nb::list option_rows();
 
 }  // namespace pacewise::python

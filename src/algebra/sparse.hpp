@@ -5,19 +5,6 @@
 
 namespace pacewise {
 
-/// Compressed sparse columns, rows sorted within a column, no duplicates. Graph matrices are always double: they are
-/// small next to the data, and their rounding would otherwise be the largest error of the codes step.
-struct Sparse {
-  Index rows = 0, cols = 0;
-  std::vector<Index> start{0};      // cols + 1: column j is [start[j], start[j+1])
-  std::vector<std::int32_t> index;  // row of each entry
-  std::vector<double> value;
-
-  Index nonzeros() const { return static_cast<Index>(index.size()); }
-  bool empty() const { return rows == 0 || cols == 0; }
-  bool operator==(const Sparse&) const = default;
-};
-
 struct Triplet {
   std::int32_t row, col;
   double value;

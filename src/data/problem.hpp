@@ -5,24 +5,9 @@
 #include <vector>
 
 #include "algebra/parallel.hpp"
+#include "pacewise/data.hpp"
 
 namespace pacewise {
-
-/// Weights that multiply: omega_ij = sample_j * feature_i * entry_ij. An empty part stands for ones.
-template <class T>
-struct Weights {
-  Vector<T> sample;   // n
-  Vector<T> feature;  // m
-  Matrix<T> entry;    // m x n
-
-  T operator()(Index i, Index j) const {
-    T w = 1;
-    if (!sample.empty()) w *= sample[static_cast<std::size_t>(j)];
-    if (!feature.empty()) w *= feature[static_cast<std::size_t>(i)];
-    if (!entry.empty()) w *= entry(i, j);
-    return w;
-  }
-};
 
 /// Neither infinite nor NaN, all of them; without a way out in the loop, so that it runs at the speed of memory
 template <class T>
@@ -31,26 +16,6 @@ bool all_finite(const T* x, Index n) {
   for (Index i = 0; i < n; ++i) bad |= !(std::abs(x[i]) <= std::numeric_limits<T>::max());
   return bad == 0;
 }
-
-/// What the user hands over. `values` stays the caller's: it must outlive the call and is never written.
-template <class T>
-struct Problem {
-  MatrixView<const T> values;  // X, m x n: a column is a sample. NaN = missing = weight 0
-  Weights<T> weights;          // the user's, finite and >= 0, separate from the values
-};
-
-enum class Normalize : std::uint8_t {
-  none,
-  unit,     // each sample to unit norm over its observed entries
-  standard  // each feature to mean 0 and standard deviation 1 over its observed entries
-};
-
-/// How new samples are brought to the scale of the training data, and results back.
-template <class T>
-struct Normalization {
-  Normalize kind = Normalize::none;
-  Vector<T> shift, scale;  // standard: x -> (x - shift_i) / scale_i, each of length m; else empty
-};
 
 /// What the solvers see: no NaN left, holes have weight 0.
 template <class T>

@@ -395,6 +395,12 @@ std::vector<KMeansRun> kmeans(MatrixView<const T> X, const KMeansOptions& option
   return out;
 }
 
+std::vector<KMeansRun> kmeans(MatrixView<const float> X, const KMeansOptions& options, const Control& control) {
+  return kmeans<float>(X, options, control);
+}
+std::vector<KMeansRun> kmeans(MatrixView<const double> X, const KMeansOptions& options, const Control& control) {
+  return kmeans<double>(X, options, control);
+}
 template std::vector<KMeansRun> kmeans<float>(MatrixView<const float>, const KMeansOptions&, const Control&);
 template std::vector<KMeansRun> kmeans<double>(MatrixView<const double>, const KMeansOptions&, const Control&);
 

@@ -2,35 +2,11 @@
 #include <vector>
 
 #include "algebra/parallel.hpp"
+#include "pacewise/evaluate.hpp"
 
 namespace pacewise {
 
-enum class Seeding : std::uint8_t { random, plus_plus };
-
-struct KMeansOptions {
-  Index clusters = 8;  // 1 <= clusters <= n
-  Seeding init = Seeding::plus_plus;
-  int runs = 30;           // >= 1
-  int candidates = 0;      // k-means++: draws per centre, the best is kept; 0: 2 + log(clusters), as scikit-learn does
-  int max_iter = 300;      // >= 1
-  double tol = 1e-6;       // >= 0: relative fall of the inertia below which a run ends; 0 runs to a fixed point
-  bool unit_norm = false;  // scale every sample to unit norm first (the recommended protocol); a zero sample stays zero
-  std::uint64_t seed = 0;
-};
-
-struct KMeansRun {
-  std::vector<std::int32_t> assignment;  // n
-  Matrix<double> centers;                // m x clusters
-  double inertia = 0;                    // sum of squared distances to the assigned centre, at the returned centres
-  int iterations = 0;
-};
-
-/// Lloyd's algorithm, `runs` independent restarts (run r depends on seed and r alone). An empty cluster is given the
-/// sample farthest from its centre; it stays empty only where no sample has a positive distance to spare. A sample goes
-/// to the centre with the smallest distance, ties to the smaller index. X is m x n and finite.
-///
-/// Threads go over the runs, or over blocks of samples where the runs are too few; same bits for any number of threads.
-/// A run that control.stop() cuts short is left out, so fewer than `runs` (even none) may come back.
+/// See pacewise/evaluate.hpp.
 template <class T>
 std::vector<KMeansRun> kmeans(MatrixView<const T> X, const KMeansOptions& options, const Control& control);
 

@@ -10,14 +10,7 @@
 namespace pacewise {
 namespace {
 
-void check_options(const GraphOptions& options) {
-  if (options.k < 1) throw Error("k = " + std::to_string(options.k) + ": must be at least 1");
-  if (!(options.heat_width >= 0) || !std::isfinite(options.heat_width))
-    throw Error("heat_width = " + std::to_string(options.heat_width) +
-                ": must be finite and at least 0 (0: automatic)");
-}
-
-void check_neighbours(const Neighbours& neighbours, MatrixView<const double> points, const GraphOptions& options) {
+void check_neighbours(const Neighbours& neighbours, MatrixView<const double> points, const Options& options) {
   const std::size_t size = checked_size(neighbours.k, neighbours.n);
   if (neighbours.index.size() != size || neighbours.squared_distance.size() != size)
     throw Error("neighbours: index and squared_distance must each have k n = " + std::to_string(size) + " entries");
@@ -31,7 +24,7 @@ void check_neighbours(const Neighbours& neighbours, MatrixView<const double> poi
         throw Error("neighbours: squared_distance " + std::to_string(neighbours.squared_distance[to_size(p)]) +
                     " of sample " + std::to_string(j) + " must be non-negative");
     }
-  if (options.weight == EdgeWeight::cosine && points.cols != neighbours.n)
+  if (options.edge_weight == EdgeWeight::cosine && points.cols != neighbours.n)
     throw Error("points: has " + std::to_string(points.cols) + " samples, must have " + std::to_string(neighbours.n));
 }
 
@@ -59,16 +52,16 @@ double mean_distance(const Neighbours& neighbours) {
 
 /// k x n, 0 where there is no neighbour
 std::vector<double> similarities(const Neighbours& neighbours, MatrixView<const double> points,
-                                 const GraphOptions& options) {
+                                 const Options& options) {
   const double width = options.heat_width > 0 ? options.heat_width : mean_distance(neighbours);
   std::vector<double> out(neighbours.index.size(), 0.0);
   for (Index p = 0; p < static_cast<Index>(out.size()); ++p) {
     const Index i = neighbours.index[to_size(p)], j = p / neighbours.k;
     if (i < 0) continue;
     const double d = neighbours.squared_distance[to_size(p)];
-    if (options.weight == EdgeWeight::binary)
+    if (options.edge_weight == EdgeWeight::binary)
       out[to_size(p)] = 1;
-    else if (options.weight == EdgeWeight::cosine)
+    else if (options.edge_weight == EdgeWeight::cosine)
       out[to_size(p)] = cosine(points.col(i), points.col(j), points.rows);
     else
       out[to_size(p)] = d > 0 ? std::exp(-d / width) : 1;
@@ -171,25 +164,26 @@ double projection_share(Index m, Index n, Index dimensions) {
 }  // namespace
 
 Graph build_graph_from_neighbours(const Neighbours& neighbours, MatrixView<const double> points,
-                                  const GraphOptions& options) {
-  check_options(options);
-  if (options.kind == GraphKind::none) return {};
+                                  const Options& options) {
+  validate(options);
+  if (options.graph == GraphKind::none) return {};
   check_neighbours(neighbours, points, options);
   const std::vector<double> similarity = similarities(neighbours, points, options);
   Graph graph;
-  graph.incidence = incidence(neighbours, similarity, options.weight);
-  if (options.kind == GraphKind::knn)
-    graph.laplacian = graph_laplacian(affinity(neighbours, similarity), options.normalized);
+  graph.incidence = incidence(neighbours, similarity, options.edge_weight);
+  if (options.graph == GraphKind::knn)
+    graph.laplacian = graph_laplacian(affinity(neighbours, similarity), options.normalized_laplacian);
   else
-    graph.laplacian = hypergraph_laplacian(graph.incidence, hyperedge_weights(neighbours, similarity, options.weight));
+    graph.laplacian =
+        hypergraph_laplacian(graph.incidence, hyperedge_weights(neighbours, similarity, options.edge_weight));
   note_short_of_neighbours(neighbours, graph.notes);
   return graph;
 }
 
 template <class T>
-Graph build_graph(MatrixView<const T> X, const GraphOptions& options, const Control& control) {
-  if (options.kind == GraphKind::none) return {};
-  check_options(options);
+Graph build_graph(MatrixView<const T> X, const Options& options, const Control& control) {
+  if (options.graph == GraphKind::none) return {};
+  validate(options);
   if (options.k >= X.cols)
     throw Error("k = " + std::to_string(options.k) + ": must be less than the number of samples, " +
                 std::to_string(X.cols));
@@ -198,18 +192,18 @@ Graph build_graph(MatrixView<const T> X, const GraphOptions& options, const Cont
   const std::string share = missing_share(missing, std::max<Index>(X.rows * X.cols, 1));
   Neighbours neighbours;
   Matrix<double> points;
-  if (options.space.kind == Space::Kind::raw) {
+  if (options.graph_space.kind == Space::Kind::raw) {
     neighbours = nearest(X, options.k, control);
-    if (options.weight == EdgeWeight::cosine) points = cast<double>(X);
+    if (options.edge_weight == EdgeWeight::cosine) points = cast<double>(X);
     if (missing > 0)
       notes.push_back(share + ": the graph's distances are over the entries both samples have, times m / |common|");
   } else {
-    const double projected = projection_share(X.rows, X.cols, options.space.dimensions);
+    const double projected = projection_share(X.rows, X.cols, options.graph_space.dimensions);
     const PartOf space(control, 0, projected), search(control, projected, 1);
-    points = project(X, options.space, options.seed, space.control()).points;
+    points = project(X, options.graph_space, options.seed, space.control()).points;
     neighbours = nearest<double>(points.view(), options.k, search.control());
-    if (points.rows() < options.space.dimensions)
-      notes.push_back("graph space " + to_string(options.space) + ": the data have only " +
+    if (points.rows() < options.graph_space.dimensions)
+      notes.push_back("graph space " + to_string(options.graph_space) + ": the data have only " +
                       std::to_string(points.rows()) + " dimensions that stand out of rounding, all of them are used");
     if (missing > 0)
       notes.push_back(share + ": for the graph they are filled in by the rank-" + std::to_string(points.rows()) +
@@ -220,7 +214,13 @@ Graph build_graph(MatrixView<const T> X, const GraphOptions& options, const Cont
   return graph;
 }
 
-template Graph build_graph<float>(MatrixView<const float>, const GraphOptions&, const Control&);
-template Graph build_graph<double>(MatrixView<const double>, const GraphOptions&, const Control&);
+Graph build_graph(MatrixView<const float> X, const Options& options, const Control& control) {
+  return build_graph<float>(X, options, control);
+}
+Graph build_graph(MatrixView<const double> X, const Options& options, const Control& control) {
+  return build_graph<double>(X, options, control);
+}
+template Graph build_graph<float>(MatrixView<const float>, const Options&, const Control&);
+template Graph build_graph<double>(MatrixView<const double>, const Options&, const Control&);
 
 }  // namespace pacewise

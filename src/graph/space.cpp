@@ -1,19 +1,13 @@
 #include "graph/space.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <string_view>
 
 #include "algebra/index.hpp"
 #include "graph/low_rank.hpp"
 
 namespace pacewise {
 namespace {
-
-constexpr std::array<std::string_view, 5> kNames = {"raw", "pca", "half", "white", "robust"};  // as in Kind
-constexpr const char* kRule = "must be raw, pca:D, half:D, white:D or robust:D with a whole number D >= 1";
 
 double norm(const double* x, Index size) {
   double sum = 0;
@@ -63,29 +57,6 @@ void place(Space::Kind kind, const std::vector<double>& weights, double rounding
 }
 
 }  // namespace
-
-bool names_space(const std::string& text) {
-  return std::find(kNames.begin(), kNames.end(), text.substr(0, text.find(':'))) != kNames.end();
-}
-
-Space parse_space(const std::string& text) {
-  if (text == kNames.front()) return {Space::Kind::raw, 0};
-  const std::size_t colon = text.find(':');
-  const auto name = std::find(kNames.begin() + 1, kNames.end(), text.substr(0, colon));
-  Space space;
-  const char* end = text.data() + text.size();
-  const char* number = colon == std::string::npos ? end : text.data() + colon + 1;
-  const auto [stop, failure] = std::from_chars(number, end, space.dimensions);
-  if (name == kNames.end() || failure != std::errc() || stop != end || space.dimensions < 1)
-    throw Error("graph space \"" + text + "\": " + kRule);
-  space.kind = static_cast<Space::Kind>(name - kNames.begin());
-  return space;
-}
-
-std::string to_string(const Space& space) {
-  const std::string name(kNames[static_cast<std::size_t>(space.kind)]);
-  return space.kind == Space::Kind::raw ? name : name + ":" + std::to_string(space.dimensions);
-}
 
 template <class T>
 Coordinates project(MatrixView<const T> X, const Space& space, std::uint64_t seed, const Control& control) {

@@ -44,7 +44,7 @@ std::vector<SampleValue> sample_values(const Model<T>& model, const Encoding<T>&
         if (!observed.empty() && observed[u] == 0) continue;
         const auto v = static_cast<double>(e.weights[u]);
         fit += v * static_cast<double>(e.losses[u]);
-        pace += std::visit([&](const auto& type) { return type.value(v, model.lambda); }, model.regularizer);
+        pace += std::visit([&](const auto& type) { return type.value(v, model.lambda); }, model.options.regularizer);
       }
       for (Index k = 0; k < e.codes.rows(); ++k) absolute += std::abs(static_cast<double>(e.codes(k, j)));
       const double sparsity = model.beta * absolute;
@@ -60,19 +60,19 @@ template <class T>
 void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>& codes, Weights<T>& effective,
                const StepOptions& step, const EncodeOptions& options, const Control& control, Encoding<T>& e) {
   const Index m = data.values.rows(), n = data.values.cols();
-  const auto units = static_cast<std::ptrdiff_t>(model.level == Level::element ? m : 1);
-  const std::vector<char> observed = observed_units(data.weights, m, n, model.level, control);
+  const auto units = static_cast<std::ptrdiff_t>(model.options.level == Level::element ? m : 1);
+  const std::vector<char> observed = observed_units(data.weights, m, n, model.options.level, control);
   std::vector<double> last(static_cast<std::size_t>(n), std::numeric_limits<double>::infinity());
   std::vector<Index> open(static_cast<std::size_t>(n));
   std::iota(open.begin(), open.end(), Index{0});
   e.weights.assign(e.losses.size(), T(1));
   Vector<T> v;
   for (; e.iterations < options.max_iter && !open.empty() && !control.stop(); ++e.iterations) {
-    solve_weights(e.losses, model.regularizer, model.lambda, v, control);
+    solve_weights(e.losses, model.options.regularizer, model.lambda, v, control);
     for (const Index j : open) std::copy_n(v.data() + j * units, units, e.weights.data() + j * units);
-    combine(data.weights, e.weights, model.level, m, n, effective);
+    combine(data.weights, e.weights, model.options.level, m, n, effective);
     e.report = solve_codes(codes, e.codes, step, control);
-    unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control, e.losses);
+    unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.options.level, control, e.losses);
     const auto values = sample_values(model, e, observed, control);
     const auto stalled = [&](Index j) {
       const SampleValue& now = values[static_cast<std::size_t>(j)];
@@ -93,8 +93,8 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
   const Index m = data.values.rows(), n = data.values.cols();
   Weights<T> effective = data.weights;
   // features keep the weights they earned in training: new samples do not vote on them
-  if (options.paced && model.level == Level::feature && !model.feature_weights.empty()) {
-    e.weights = model.feature_weights;
+  if (options.paced && model.options.level == Level::feature && !model.weights.empty()) {
+    e.weights = model.weights;
     combine(data.weights, e.weights, Level::feature, m, n, effective);
   }
   const CodesProblem<T> codes{data.values, effective, model.dictionary, {model.beta}, {}};
@@ -102,8 +102,8 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
   step.tol = options.tol;
   e.codes = Matrix<T>(model.dictionary.cols(), n);
   e.report = solve_codes(codes, e.codes, step, control);
-  e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.level, control);
-  const bool weighs_samples = model.level == Level::sample || model.level == Level::element;
+  e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.options.level, control);
+  const bool weighs_samples = model.options.level == Level::sample || model.options.level == Level::element;
   if (options.paced && weighs_samples && !std::isinf(model.lambda))
     alternate(model, data, codes, effective, step, options, control, e);
   e.sample_scale = data.sample_scale;
@@ -114,16 +114,20 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
 }  // namespace
 
 template <class T>
-Model<T> model_of(const Result<T>& result) {
+Model<T> model_of(Result<T> result) {
   Model<T> model;
-  model.dictionary = result.state.dictionary;
-  model.beta = result.state.beta;
-  model.level = result.options.schedule.level;
-  model.regularizer = result.options.regularizer;
+  model.options = result.options;
+  model.samples = result.data.values.cols();
+  model.features = result.data.values.rows();
+  model.termination = result.termination;
+  model.detail = std::move(result.detail);
+  model.objective = result.objective;
+  model.certificate = result.certificate;
   model.lambda = result.lambda;
-  model.normalization = result.data.normalization;
-  if (model.level == Level::feature) model.feature_weights = result.weights;
-  if (model.level == Level::element && !std::isinf(model.lambda)) {
+  model.selected = result.selected;
+  model.density = result.density;
+  model.notes = std::move(result.notes);
+  if (model.options.level == Level::element && !std::isinf(model.lambda)) {
     model.entry_lambda = model.lambda;
   } else {  // no pace on entries: the loss that 95% of the training entries stay below
     Control control;
@@ -141,6 +145,12 @@ Model<T> model_of(const Result<T>& result) {
     };
     model.entry_lambda = loss_quantile<T>(block_count(result.data.values.cols()), losses, 0.95, control);
   }
+  static_cast<State<T>&>(model) = std::move(result.state);
+  model.losses = std::move(result.losses);
+  model.weights = std::move(result.weights);
+  model.normalization = std::move(result.data.normalization);
+  model.sample_scale = std::move(result.data.sample_scale);
+  model.graph = std::move(result.graph);
   return model;
 }
 
@@ -177,7 +187,7 @@ Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
   Encoded<T> e = encode_data(model, problem, options, control);
   const Index m = e.data.values.rows(), n = e.data.values.cols();
   Vector<T>& losses = e.encoding.losses;
-  if (model.level != Level::element)
+  if (model.options.level != Level::element)
     unit_losses<T>(e.data.values, e.data.weights, model.dictionary, e.encoding.codes, Level::element, control, losses);
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   const double scale = model.entry_lambda > 0 ? model.entry_lambda : 1;
@@ -203,7 +213,7 @@ Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                             \
-  template Model<T> model_of<T>(const Result<T>&);                                                          \
+  template Model<T> model_of<T>(Result<T>);                                                                 \
   template Encoding<T> encode<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&); \
   template Matrix<T> reconstruct<T>(const Model<T>&, MatrixView<const T>, const Vector<T>&);                \
   template Trust<T> score<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);

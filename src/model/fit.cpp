@@ -7,11 +7,6 @@
 
 namespace pacewise {
 
-std::string_view name_of(Termination termination) {
-  constexpr std::string_view names[] = {"converged", "iteration_limit", "time_limit", "cancelled", "numerical_trouble"};
-  return names[static_cast<int>(termination)];
-}
-
 template <class T>
 Result<T> fit(const Problem<T>& problem, const Options& options, const Control& control, const Callback<T>& callback,
               const FitInputs& inputs, const State<T>* resume) {
@@ -28,16 +23,6 @@ Result<T> fit(const Problem<T>& problem, const Options& options, const Control& 
   return f.result();
 }
 
-template <class T>
-Result<T> recompute(const Problem<T>& problem, const Options& options, const Control& control, const State<T>& state,
-                    const FitInputs& inputs) {
-  return Fitter<T>(problem, options, control, inputs, &state).result();
-}
-
-template Result<float> recompute(const Problem<float>&, const Options&, const Control&, const State<float>&,
-                                 const FitInputs&);
-template Result<double> recompute(const Problem<double>&, const Options&, const Control&, const State<double>&,
-                                  const FitInputs&);
 template Result<float> fit(const Problem<float>&, const Options&, const Control&, const Callback<float>&,
                            const FitInputs&, const State<float>*);
 template Result<double> fit(const Problem<double>&, const Options&, const Control&, const Callback<double>&,

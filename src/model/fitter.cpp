@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "algebra/dense.hpp"
+#include "model/options_table.hpp"
 #include "solve/consistency.hpp"
 #include "solve/dictionary.hpp"
 
@@ -74,10 +75,11 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
                   const State<T>* resume)
     : options_(options), control_(control), began_(std::chrono::steady_clock::now()) {
   validate(options_);
+  require_supported(options_, inputs.dictionary != nullptr, inputs.codes != nullptr);
   data_ = prepare<T>(problem, options_.normalize, nullptr, control_);
   m_ = data_.values.rows();
   n_ = data_.values.cols();
-  level_ = options_.schedule.level;
+  level_ = options_.level;
   notes_ = data_.notes;
   observed_ = observed_units(data_.weights, m_, n_, level_, control_);
   effective_ = data_.weights;
@@ -87,7 +89,7 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
     take_state(*resume);
     began_ -=
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(state_.seconds));
-    state_.schedule = reopen(state_.schedule, state_.iteration, options_.schedule);
+    state_.schedule = reopen(state_.schedule, state_.iteration, options_);
     if (state_.schedule.stalled) termination_ = Termination::converged;
   } else {
     start();
@@ -144,9 +146,8 @@ void Fitter<T>::build_graph_of_data(const FitInputs& inputs) {
       if (!std::isfinite(h)) throw Error("graph: its incidence holds a value that is not finite");
     return;
   }
-  if (options_.graph.kind == GraphKind::none) return;
-  GraphOptions o = options_.graph;
-  o.seed = options_.seed;
+  if (options_.graph == GraphKind::none) return;
+  Options o = options_;
   if (n_ < 2) {
     notes_.emplace_back("One sample has no neighbours: the graph terms are off.");
     return;
@@ -230,7 +231,7 @@ template <class T>
 LossSummary Fitter<T>::summarize_losses() const {
   LossSummary out;
   if (level_ == Level::none) return out;
-  const ScheduleOptions& s = options_.schedule;
+  const Options& s = options_;
   if (about_to_pace(state_.schedule, s))
     out.lambda_select =
         loss_quantile(losses_, s.pace == Pace::quantile ? quantile_share(s, 0) : s.select, observed_, control_);
@@ -261,7 +262,7 @@ template <class T>
 void Fitter<T>::begin_iteration() {
   if (over_) return;
   const Phase was = state_.schedule.phase;
-  state_.schedule = advance(state_.schedule, summarize_losses(), options_.schedule);
+  state_.schedule = advance(state_.schedule, summarize_losses(), options_);
   if (paced()) state_.pace_lambda = state_.schedule.lambda;
   record_ = Record();
   record_.iteration = state_.iteration + 1;
@@ -438,8 +439,8 @@ bool Fitter<T>::end_iteration(const Callback<T>& callback) {
   if (interrupted()) return false;
   ++state_.iteration;
   state_.seconds = record_.seconds;
-  state_.schedule = conclude(state_.schedule, record_.objective.total(), record_.objective.magnitude(),
-                             state_.iteration, options_.schedule);
+  state_.schedule =
+      conclude(state_.schedule, record_.objective.total(), record_.objective.magnitude(), state_.iteration, options_);
   const double magnitude = record_.objective.magnitude();
   const double fall = magnitude > 0 ? (record_.objective_before - record_.objective.total()) / magnitude : 0;
   state_.step_tol = std::clamp(0.01 * fall, std::min(options_.step_tol, 1e-4), 1e-4);

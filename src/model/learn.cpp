@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "algebra/random.hpp"
-#include "model/rules.hpp"
 #include "solve/code_terms.hpp"
 #include "solve/dictionary.hpp"
 #include "solve/weights.hpp"
@@ -188,10 +187,10 @@ double check_data(MatrixView<const T> X, const Matrix<T>& B) {
 }  // namespace
 
 void validate(const LearnOptions& o) {
-  require_option(std::isfinite(o.beta) && o.beta >= 0, "beta", o.beta, "be finite and >= 0");
-  require_option(o.max_iter >= 1, "max_iter", o.max_iter, "be >= 1");
-  require_option(std::isfinite(o.tol) && o.tol >= 0, "tol", o.tol, "be finite and >= 0");
-  require_option(std::isfinite(o.step_tol) && o.step_tol > 0, "step_tol", o.step_tol, "be finite and > 0");
+  require(at_least(0), "beta", o.beta);
+  require(at_least(1), "max_iter", o.max_iter);
+  require(at_least(0), "tol", o.tol);
+  require(above(0), "step_tol", o.step_tol);
 }
 
 template <class T>

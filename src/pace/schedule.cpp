@@ -9,20 +9,7 @@
 
 namespace pacewise {
 
-Pace parse_pace(std::string_view text) {
-  if (text == "geometric") return Pace::geometric;
-  if (text == "quantile") return Pace::quantile;
-  throw Error("pace = " + std::string(text) + ": must be geometric or quantile");
-}
-
-std::string_view name_of(Pace pace) { return pace == Pace::geometric ? "geometric" : "quantile"; }
-
-std::string_view name_of(Phase phase) {
-  constexpr std::string_view names[] = {"plain", "warm", "paced", "held", "polish"};
-  return names[static_cast<int>(phase)];
-}
-
-double quantile_share(const ScheduleOptions& options, int step) {
+double quantile_share(const Options& options, int step) {
   const double way = options.pace_iter > 1 ? std::min(1.0, step / static_cast<double>(options.pace_iter - 1)) : 1.0;
   return options.select + way * (options.final - options.select);
 }
@@ -36,13 +23,13 @@ ScheduleState enter(Phase phase, double lambda) {
   return next;
 }
 
-ScheduleState after_pace(const ScheduleState& state, const ScheduleOptions& options) {
+ScheduleState after_pace(const ScheduleState& state, const Options& options) {
   if (options.polish > 0) return enter(Phase::polish, std::numeric_limits<double>::infinity());
   return enter(Phase::held, state.lambda);
 }
 
 /// Within the pace: the next lambda, or what follows the pace.
-ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options) {
+ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, const Options& options) {
   ScheduleState next = state;
   next.last_objective = std::numeric_limits<double>::quiet_NaN();
   if (options.pace == Pace::geometric) {
@@ -59,13 +46,13 @@ ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, c
 
 }  // namespace
 
-bool about_to_pace(const ScheduleState& state, const ScheduleOptions& options) {
+bool about_to_pace(const ScheduleState& state, const Options& options) {
   if (options.level == Level::none) return false;
   if (state.phase == Phase::plain) return state.in_phase >= options.plain_iter && options.warm_iter == 0;
   return state.phase == Phase::warm && state.in_phase >= options.warm_iter;
 }
 
-ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options) {
+ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const Options& options) {
   switch (state.phase) {
     case Phase::plain:
       return state.in_phase < options.plain_iter ? state : advance(enter(Phase::warm, state.lambda), losses, options);
@@ -84,14 +71,14 @@ ScheduleState advance(const ScheduleState& state, const LossSummary& losses, con
 
 namespace {
 
-bool counted_out(const ScheduleState& state, int iteration, const ScheduleOptions& options) {
+bool counted_out(const ScheduleState& state, int iteration, const Options& options) {
   return iteration >= options.max_iter || (state.phase == Phase::polish && state.in_phase >= options.polish);
 }
 
 }  // namespace
 
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
-                       const ScheduleOptions& options) {
+                       const Options& options) {
   ScheduleState next = state;
   ++next.in_phase;
   const bool last_phase = state.phase == Phase::held || state.phase == Phase::polish ||
@@ -103,7 +90,7 @@ ScheduleState conclude(const ScheduleState& state, double objective, double magn
   return next;
 }
 
-ScheduleState reopen(const ScheduleState& state, int iteration, const ScheduleOptions& options) {
+ScheduleState reopen(const ScheduleState& state, int iteration, const Options& options) {
   ScheduleState next = state;
   next.finished = state.stalled || (iteration > 0 && counted_out(state, iteration, options));
   return next;

@@ -5,30 +5,9 @@
 #include <string_view>
 
 #include "algebra/parallel.hpp"
-#include "pace/level.hpp"
+#include "pacewise/model.hpp"
 
 namespace pacewise {
-
-enum class Pace : std::uint8_t { geometric, quantile };
-Pace parse_pace(std::string_view text);
-std::string_view name_of(Pace pace);
-
-struct ScheduleOptions {
-  Level level = Level::element;
-  Pace pace = Pace::quantile;
-  double mu = 1.2;      // geometric: lambda *= mu until every unit is in
-  double select = 0.5;  // share of the non-zero losses below the first lambda
-  double final = 1;     // quantile: the share reached; below 1 the worst units stay out for good
-  int pace_iter = 15;   // quantile: iterations from `select` to `final`
-  int plain_iter = 5;   // plain sparse coding at the start (every unit selected, no graph)
-  int warm_iter = 5;    // then with the alpha and gamma terms
-  int polish = 20;      // after the pace: at most this many iterations with all weights 1; 0 = keep the last lambda
-  double tol = 1e-4;    // relative fall of the objective, at a fixed lambda, below which it counts as stalled
-  int max_iter = 200;
-};
-
-enum class Phase : std::uint8_t { plain, warm, paced, held, polish };
-std::string_view name_of(Phase phase);
 
 /// How much of the data the losses of one iteration put in play; all over observed units only.
 struct LossSummary {
@@ -38,28 +17,18 @@ struct LossSummary {
 };
 
 /// Share of units the quantile pace wants `step` iterations after its first.
-double quantile_share(const ScheduleOptions& options, int step);
-
-/// Where a run stands. Plain numbers: a checkpoint stores them as they are.
-struct ScheduleState {
-  Phase phase = Phase::plain;
-  int in_phase = 0;  // iterations done in this phase
-  double lambda = std::numeric_limits<double>::infinity();
-  double last_objective = std::numeric_limits<double>::quiet_NaN();  // of the same phase and lambda
-  bool finished = false;
-  bool stalled = false;  // finished because the objective stalled, not because a count ran out
-};
+double quantile_share(const Options& options, int step);
 
 /// Whether the next iteration is the first of the pace: lambda_select is wanted.
-bool about_to_pace(const ScheduleState& state, const ScheduleOptions& options);
+bool about_to_pace(const ScheduleState& state, const Options& options);
 /// The state in which the next iteration runs, given the losses now.
-ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const ScheduleOptions& options);
+ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const Options& options);
 /// The state after an iteration that ended with this objective.
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
-                       const ScheduleOptions& options);
+                       const Options& options);
 
 /// A stored state under options whose limits may have changed: a run that ran out of iterations goes on if it now may.
-ScheduleState reopen(const ScheduleState& state, int iteration, const ScheduleOptions& options);
+ScheduleState reopen(const ScheduleState& state, int iteration, const Options& options);
 
 /// The value below which `share` of the non-zero losses lie: with N of them, floor(share N) are strictly smaller when
 /// they are distinct; where equal losses leave nobody below it, the next larger loss, or twice the value. A loss counts

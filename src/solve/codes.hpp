@@ -1,33 +1,9 @@
 #pragma once
 #include "algebra/sparse.hpp"
 #include "data/problem.hpp"
-#include "solve/tuning.hpp"
+#include "pacewise/steps.hpp"
 
 namespace pacewise {
-
-/// The terms that tie samples to one another:  alpha tr(S L S') + gamma |H - Q S|_F^2. Null or zero = absent.
-template <class T>
-struct Coupling {
-  const Sparse* laplacian = nullptr;  // L, n x n
-  double alpha = 0;
-  const Sparse* incidence = nullptr;       // H, e x n
-  const Matrix<T>* consistency = nullptr;  // Q, e x r
-  double gamma = 0;
-
-  bool manifold() const { return laplacian != nullptr && alpha > 0; }
-  bool consistent() const { return incidence != nullptr && consistency != nullptr && gamma > 0; }
-};
-
-/// What a code costs by itself:  beta sum_k p_k |s_k| + l2 sum_k s_k^2,  s >= 0 where `positive`.
-struct Penalty {
-  double beta = 0;
-  double l2 = 0;
-  bool positive = false;
-  Vector<double> atom = {};  // p, one number >= 0 for each atom; empty: all 1
-
-  double of(Index k) const { return atom.empty() ? beta : beta * atom[k]; }
-  void validate(Index atoms) const;
-};
 
 template <class T>
 struct CodesProblem {
@@ -36,20 +12,6 @@ struct CodesProblem {
   MatrixView<const T> B;      // m x r
   Penalty penalty;
   Coupling<T> coupling;
-};
-
-struct StepOptions {
-  double tol =
-      1e-8;  // on the relative KKT residual; below what the precision allows it is reached as closely as possible
-  int max_rounds = 500;  // gradients from the data at most
-  Tuning tuning = {};
-};
-
-/// What every step reports, at the point it returns.
-struct StepReport {
-  double certificate = 0;  // relative KKT residual: 0 at the optimum, scale-free (docs/method.md)
-  int rounds = 0;
-  bool converged = false;  // certificate <= tol
 };
 
 /// S-step, the paper's eq. 15 corrected:

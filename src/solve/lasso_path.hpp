@@ -1,6 +1,6 @@
 #pragma once
 #include "algebra/eigen.hpp"
-#include "solve/tuning.hpp"
+#include "pacewise/tuning.hpp"
 
 namespace pacewise {
 

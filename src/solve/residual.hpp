@@ -2,7 +2,7 @@
 #include "algebra/eigen.hpp"
 #include "algebra/parallel.hpp"
 #include "data/problem.hpp"
-#include "solve/tuning.hpp"
+#include "pacewise/tuning.hpp"
 
 namespace pacewise {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "data/problem.hpp"
-#include "pace/level.hpp"
-#include "pace/regularizer.hpp"
+#include "pacewise/options.hpp"
+#include "pacewise/regularizer.hpp"
 #include "solve/codes.hpp"
 
 namespace pacewise {

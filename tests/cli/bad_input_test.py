@@ -3,6 +3,7 @@ import os
 import resource
 import struct
 import unittest
+import zlib
 
 from harness import Case, csv_text, gzip, idx_bytes, mtx_text, npy_bytes, planted, start, with_header
 
@@ -90,12 +91,19 @@ CALLS = [
     ("final 2", {}, (*FIT, "--final", "2"), 2, r"final = 2"),
     ("final below select", {}, (*FIT, "--final", "0.2"), 2, r"final = 0\.2"),
     ("polish negative", {}, (*FIT, "--polish", "-1"), 2, r"polish = -1"),
-    ("power of another", {}, (*FIT, "--power", "3"), 2, r"--power.*polynomial"),
+    ("power of another", {}, (*FIT, "--power", "3"), 2, r"power = 3.*polynomial"),
     ("power 1", {}, (*FIT, "--regularizer", "polynomial", "--power", "1"), 2, r"power = 1"),
     ("k 0", {}, (*FIT, "--k", "0"), 2, r"k = 0"),
     ("graph space", {}, (*FIT, "--graph-space", "pca:x"), 2, r"pca:x"),
-    ("graph space without its dimension", {}, (*FIT, "--graph-space", "robust"), 2, r"\"robust\": must be raw, pca:D"),
-    ("edge weight", {}, (*FIT, "--edge-weight", "thick"), 2, r"edge-weight = thick"),
+    ("graph space without its dimension", {}, (*FIT, "--graph-space", "robust"), 2, r"graph_space = robust: must be raw, pca:D"),
+    ("graph space of graph without its dimension", {}, ("graph", "data.npy", "-o", "l.mtx", "--graph-space", "pca"), 2,
+     r"graph_space = pca: must be raw, pca:D"),
+    ("coordinates in HDF5 that is not there", {},
+     ("graph", "data.npy", "-o", "l.mtx", "--graph-space", "coords.h5:/points"), 3, r"coords\.h5"),
+    ("penalty of other atoms", {"p.csv": "1\n2\n"}, (*FIT, "--atom-penalty", "p.csv"), 3, r"atom_penalty = 2 numbers: must be one for each of the 4 atoms"),
+    ("penalty negative", {"p.csv": "1\n2\n-1\n3\n"}, (*FIT, "--atom-penalty", "p.csv"), 3, r"atom_penalty = -1: must be numbers >= 0"),
+    ("start atoms not finite", {"d.csv": "1,nan\n"}, (*FIT, "--dictionary", "d.csv"), 3, r"d\.csv: nan in row 0, column 1"),
+    ("edge weight", {}, (*FIT, "--edge-weight", "thick"), 2, r"edge_weight = thick"),
     ("normalize", {}, (*FIT, "--normalize", "max"), 2, r"normalize = max"),
     ("precision", {}, (*FIT, "--precision", "half"), 2, r"precision = half"),
     ("max-iter 0", {}, ("fit", "data.npy", "-o", "out.pw", "--max-iter", "0"), 2, r"max_iter = 0"),
@@ -103,7 +111,8 @@ CALLS = [
     ("max-seconds 0", {}, (*FIT, "--max-seconds", "0"), 2, r"max-seconds"),
     ("every 0", {}, (*FIT, "--every", "0"), 2, r"every"),
     ("threads negative", {}, (*FIT, "--threads", "-1"), 2, r"threads"),
-    ("seed negative", {}, (*FIT, "--seed", "-1"), 2, r"seed"),
+    ("seed negative", {}, (*FIT, "--seed", "-1"), 2, r"seed = -1: must be an integer >= 0$"),
+    ("seed of cluster negative", {}, ("cluster", "data.npy", "--clusters", "2", "--seed", "-1"), 2, r"seed.* -1: must be >= 0"),
     ("progress", {}, (*FIT, "--progress", "loud"), 2, r"progress = loud"),
     ("codes ending", {}, (*FIT, "--codes", "codes.xyz"), 2, r"--codes = codes\.xyz"),
     ("weights-out at level none", {}, (*FIT, "--level", "none", "--weights-out", "w.npy"), 2, r"--weights-out"),
@@ -135,7 +144,7 @@ CALLS = [
     ("verify infinite", {"s.npy": npy_bytes([[INF] * 16] * 48)}, ("verify", "model.pw", "s.npy"), 3, r"s\.npy: .*inf"),
     ("coordinates of another n", {"p.csv": "1,2\n3,4\n"}, (*FIT, "--graph-space", "p.csv"), 3, r"p\.csv.*48"),
     ("resume from nothing", {}, (*FIT[:4], "--resume", "c.pw"), 3, r"c\.pw"),
-    ("resume from data", {}, (*FIT[:4], "--resume", "data.npy"), 3, r"no Pacewise model"),
+    ("resume from data", {}, (*FIT[:4], "--resume", "data.npy"), 3, r"not a Pacewise model"),
     ("resume with other options", {}, (*FIT[:4], "--resume", "model.pw", "--alpha", "1"), 2, r"--alpha.*--resume"),
     ("resume with other data", {"other.npy": npy_bytes(planted(seed=2)[0])},
      ("fit", "other.npy", "-o", "out.pw", "--resume", "model.pw"), 3, r"other data"),
@@ -144,7 +153,7 @@ CALLS = [
     ("encode ending", {}, ("encode", "model.pw", "data.npy", "-o", "c.txt"), 2, r"c\.txt"),
     ("encode infinite", {"s.npy": npy_bytes([[INF] * 16])}, ("encode", "model.pw", "s.npy", "-o", "c.npy"), 3,
      r"s\.npy: values: inf at sample 0, feature 0"),
-    ("score without a model", {}, ("score", "data.npy", "data.npy"), 3, r"no Pacewise model"),
+    ("score without a model", {}, ("score", "data.npy", "data.npy"), 3, r"not a Pacewise model"),
     ("score into nowhere", {}, ("score", "model.pw", "data.npy", "-o", "none/s.csv"), 4, r"none/s\.csv"),
     ("confidence into nowhere", {}, ("score", "model.pw", "data.npy", "--confidence", "none/c.npy"), 4, r"none/c\.npy"),
     ("reconstruct other atoms", {}, ("reconstruct", "model.pw", "data.npy", "-o", "r.npy"), 3, r"16 columns.* 4 atoms"),
@@ -208,10 +217,12 @@ class BadInput(Case):
 
     def test_damaged_models(self):
         good = (self.folder / "model.pw").read_bytes()
-        cases = [(good[:n], r"cut short|damaged|no Pacewise model") for n in (0, 5, 20, 40, len(good) // 2, len(good) - 1)]
+        cases = [(good[:n], r"cut short|damaged|not a Pacewise model") for n in (0, 5, 20, 40, len(good) // 2, len(good) - 1)]
         cases += [(good + b"x", r"cut short or damaged")]
-        cases += [(good[:8] + struct.pack("<I", 2) + good[12:], r"format version 2.*newer Pacewise")]
-        for at in list(range(12, 64)) + list(range(64, len(good), 499)):
+        later = struct.pack("<I", 3)
+        checksum = struct.pack("<I", zlib.crc32(later + good[16:]))
+        cases += [(good[:8] + later + checksum + good[16:], r"format version 3.*newer Pacewise")]
+        for at in list(range(8, 64)) + list(range(64, len(good), 499)):
             flipped = bytearray(good)
             flipped[at] ^= 1 << at % 8
             cases.append((bytes(flipped), r"damaged|cut short"))
@@ -224,8 +235,10 @@ class BadInput(Case):
         changes = [lambda h: h.pop("options"), lambda h: h["arrays"].pop("dictionary"), lambda h: h.update(shape=[48]),
                    lambda h: h["arrays"]["dictionary"].update(shape=[4, 10**6]), lambda h: h.update(arrays=[]),
                    lambda h: h["arrays"]["dictionary"].update(shape=[-4, 16]), lambda h: h.update(shape=[48, 3]),
-                   lambda h: h["arrays"]["codes_atom"].update(offset=0), lambda h: h["state"].update(phase="late"),
-                   lambda h: h["arrays"]["dictionary"].update(dtype="<f4"), lambda h: h.update(precision=7)]
+                   lambda h: h["arrays"]["codes_atom"].update(offset=0), lambda h: h["state"]["schedule"].update(phase="late"),
+                   lambda h: h["arrays"]["dictionary"].update(dtype="<f4"),
+                   lambda h: h["options"].update(alpha=-1), lambda h: h["state"].pop("history"), lambda h: h.update(incidence=[48, 7]),
+                   lambda h: h.update(precision=7)]
         good = (self.folder / "model.pw").read_bytes()
         for number, change in enumerate(changes):
             with self.subTest(number):

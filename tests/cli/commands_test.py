@@ -9,7 +9,7 @@ import termios
 import unittest
 
 from harness import (Case, ROOT, csv_text, gzip, hdf5_bytes, idx_bytes, json, mat5_bytes, mat73_bytes, mtx_text, npy_bytes,
-                     npz_bytes, pgm_bytes, planted, png_bytes, read_container, read_npy, run, start, with_header)
+                     npz_bytes, pgm_bytes, planted, png_bytes, read_npy, run, start, with_header)
 
 EASY = ("--tol", "1e-3", "--polish", "100")  # what reaches its tolerance soon
 ENDED = {"converged", "iteration_limit", "time_limit", "cancelled", "numerical_trouble"}
@@ -107,9 +107,7 @@ class RoundTrips(Case):
     def test_threads_do_not_matter(self):
         for threads in ("1", "3"):
             self.call("fit", "data.npy", "-o", f"m{threads}.pw", "--atoms", "5", *EASY, "--threads", threads, "--quiet")
-        arrays = [read_container(self.folder / f"m{t}.pw")[1] for t in ("1", "3")]
-        for name in ("dictionary", "codes_value", "consistency"):
-            self.assertEqual(arrays[0](name), arrays[1](name))
+        self.assertEqual((self.folder / "m1.pw").read_bytes(), (self.folder / "m3.pw").read_bytes())
 
     def test_verify_finds_a_lie(self):
         self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "6", *EASY, "--quiet")

@@ -1,29 +1,31 @@
-// Reaches the BLAS, OpenMP and the exception type through the installed headers alone.
-#include <algebra/dense.hpp>
-#include <algebra/parallel.hpp>
+// Fits, codes, saves and loads through the installed headers alone.
+#include <cmath>
+#include <cstdio>
 #include <cstring>
-#include <pacewise/version.hpp>
-#include <vector>
+#include <pacewise/pacewise.hpp>
 
 int main(int argc, char** argv) {
   using namespace pacewise;
   if (argc > 1 && std::strcmp(argv[1], kVersion) != 0) return 2;
 
-  Matrix<double> a(2, 3, 1.0), square(2, 2);
-  gram<double>(Op::plain, 1.0, a, 0.0, square.view());
-  if (square(0, 1) != 3.0) return 3;
+  Matrix<float> X(6, 30);
+  for (Index j = 0; j < X.cols(); ++j)
+    for (Index i = 0; i < X.rows(); ++i)
+      X(i, j) = static_cast<float>(std::sin(1.0 + static_cast<double>(i * (j % 3 + 1))));
+  const Model<float> model = fit(X, {.atoms = 4, .k = 3, .max_iter = 30}, {.threads = 2});
+  if (!(model.certificate.codes < 1e-3)) return 3;
+  if (sparse_encode(X, model.dictionary, {.beta = 0.1}).value.cols() != 30) return 4;
+  if (kmeans(model.codes, {.clusters = 3, .runs = 1}).size() != 1) return 5;
 
-  Control control;
-  control.threads = 2;
-  std::vector<Index> seen(8, -1);
-  parallel_blocks(8, control, [&](Index block, int) { seen[static_cast<std::size_t>(block)] = block; });
-  for (Index i = 0; i < 8; ++i)
-    if (seen[static_cast<std::size_t>(i)] != i) return 4;
+  model.save("consumer.pw");
+  const auto again = load<float>("consumer.pw");
+  std::remove("consumer.pw");
+  if (!(again.encode(X).codes == model.encode(X).codes)) return 6;
 
   try {
-    checked_size(-1, 1);
+    fit(X, {.atoms = 0});
   } catch (const Error&) {
     return 0;
   }
-  return 5;
+  return 7;
 }

@@ -10,4 +10,4 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name pacewise.pc)")
 export PKG_CONFIG_PATH
 # the flags are words: splitting is meant
 "$compiler" -std=c++20 "$folder/readme.cpp" $(pkg-config --cflags --libs pacewise) -o "$folder/readme"
-"$folder/readme"
+cd "$folder" && ./readme

@@ -1,6 +1,8 @@
 #include <cstdlib>
 
-#include "pacewise/pacewise.hpp"
+#include "evaluate/kmeans.hpp"
+#include "evaluate/scores.hpp"
+#include "model/fit.hpp"
 #include "real_data.hpp"
 
 namespace pacewise {
@@ -32,7 +34,7 @@ struct Outcome {
 Outcome run(const Slice& data, Options options) {
   options.atoms = 48;
   options.beta = 0.02;
-  options.graph.space = parse_space("half:20");
+  options.graph_space = parse_space("half:20");
   const auto result = fit<double>({data.values, {}}, options, {});
   EXPECT_TRUE(result.termination == Termination::converged || result.termination == Termination::iteration_limit);
   EXPECT_LE(result.certificate.codes, 1e-4);
@@ -57,13 +59,13 @@ TEST(Coil20, EveryMethodRunsAndTheGraphPays) {
   NEED(path);
   const Slice data = slice_of(read_table<double>(path));
   Options o;
-  o.schedule.level = Level::none;
+  o.level = Level::none;
   o.alpha = o.gamma = 0;
   const Outcome sc = run(data, o);
   o.alpha = 2;
-  o.graph.kind = GraphKind::knn;
+  o.graph = GraphKind::knn;
   const Outcome lsc_g = run(data, o);
-  o.graph.kind = GraphKind::hypergraph;
+  o.graph = GraphKind::hypergraph;
   const Outcome lsc_h = run(data, o);
   o.gamma = 0.1;
   const Outcome csc = run(data, o);
@@ -74,7 +76,7 @@ TEST(Coil20, EveryMethodRunsAndTheGraphPays) {
     EXPECT_GT(with_graph.nmi, sc.nmi + 0.03);
   }
   for (const Level level : {Level::sample, Level::feature, Level::element}) {
-    o.schedule.level = level;
+    o.level = level;
     const Outcome paced = run(data, o);
     EXPECT_GT(paced.acc, csc.acc - 0.02) << name_of(level);
     EXPECT_GT(paced.nmi, csc.nmi - 0.02) << name_of(level);

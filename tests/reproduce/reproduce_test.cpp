@@ -89,9 +89,9 @@ TEST(Study, EveryMethodRunsTheSameNumberOfIterations) {
     const Options o = fit_options(method, Source::half, setting, 1, 1440);
     EXPECT_EQ(o.atoms, 128);
     EXPECT_NO_THROW(validate(o));
-    EXPECT_EQ(o.schedule.max_iter, 10);
-    EXPECT_EQ(o.schedule.plain_iter + o.schedule.warm_iter + o.schedule.pace_iter + o.schedule.polish, 10);
-    EXPECT_EQ(o.schedule.tol, 0);
+    EXPECT_EQ(o.max_iter, 10);
+    EXPECT_EQ(o.plain_iter + o.warm_iter + o.pace_iter + o.polish, 10);
+    EXPECT_EQ(o.tol, 0);
   }
 }
 

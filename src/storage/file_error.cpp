@@ -1,4 +1,4 @@
-#include "io/file_error.hpp"
+#include "storage/file_error.hpp"
 
 #include <array>
 #include <cstdio>

@@ -1,6 +1,4 @@
 #pragma once
-#include "algebra/matrix.hpp"
-
 namespace pacewise {
 
 /// Every number that steers a solver. None of them decides what the answer is: halving or doubling any one changes the

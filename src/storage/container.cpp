@@ -1,4 +1,4 @@
-#include "apps/cli/container.hpp"
+#include "storage/container.hpp"
 
 #include <zlib.h>
 
@@ -6,27 +6,15 @@
 #include <fstream>
 #include <sstream>
 
-#include "io/atomic_file.hpp"
+#include "storage/atomic_file.hpp"
 
-namespace pacewise::cli {
+namespace pacewise {
 namespace {
 
 constexpr char kMagic[] = "PACEWISE";
 constexpr std::size_t kPrefix = 32, kAlign = 64;
 
 std::size_t aligned(std::size_t size) { return (size + kAlign - 1) / kAlign * kAlign; }
-
-/// zlib counts in 32 bits
-std::uint32_t checksum(std::uint32_t seed, const char* data, std::size_t count) {
-  uLong sum = seed;
-  while (count > 0) {
-    const auto part = static_cast<uInt>(std::min<std::size_t>(count, 1U << 30));
-    sum = crc32(sum, reinterpret_cast<const Bytef*>(data), part);
-    data += part;
-    count -= part;
-  }
-  return static_cast<std::uint32_t>(sum);
-}
 
 template <class V>
 void append(std::string& out, V value) {
@@ -42,6 +30,11 @@ V take(const std::string& bytes, std::size_t at) {
 
 }  // namespace
 
+std::uint32_t checksum(std::uint32_t sum, const void* data, std::size_t count) {
+  if (count == 0) return sum;  // zlib takes a null pointer for a new start
+  return static_cast<std::uint32_t>(crc32_z(sum, static_cast<const Bytef*>(data), count));
+}
+
 void ContainerWriter::add(const std::string& name, const char* dtype, std::vector<Index> shape, const char* data,
                           std::size_t bytes) {
   header["arrays"][name] = {{"dtype", dtype}, {"shape", std::move(shape)}, {"offset", end_}};
@@ -49,9 +42,10 @@ void ContainerWriter::add(const std::string& name, const char* dtype, std::vecto
   end_ = aligned(end_ + bytes);
 }
 
-void ContainerWriter::write(const std::string& path) {
+template <class Sink>
+void ContainerWriter::write_to(Sink&& sink) {
   if (!header.contains("arrays")) header["arrays"] = nlohmann::json::object();
-  std::string text = header.dump();
+  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   text.resize(aligned(kPrefix + text.size()) - kPrefix, ' ');
   std::string lengths;  // bytes 16..31
   append(lengths, static_cast<std::uint64_t>(text.size()));
@@ -70,39 +64,60 @@ void ContainerWriter::write(const std::string& path) {
   std::string prefix = kMagic + version;
   append(prefix, sum);
 
-  AtomicFile file(path);
-  file.write(prefix + lengths);
-  file.write(text);
+  sink(prefix.data(), prefix.size());
+  sink(lengths.data(), lengths.size());
+  sink(text.data(), text.size());
   for (const Block& block : blocks_) {
-    file.write(block.data, block.bytes);
-    file.write(gap.data(), aligned(block.bytes) - block.bytes);
+    sink(block.data, block.bytes);
+    sink(gap.data(), aligned(block.bytes) - block.bytes);
   }
+}
+
+void ContainerWriter::write(const std::string& path) {
+  AtomicFile file(path);
+  write_to([&](const char* data, std::size_t count) { file.write(data, count); });
   file.commit();
 }
 
-ContainerReader::ContainerReader(const std::string& path) : path_(path) {
+std::string ContainerWriter::bytes() {
+  std::string out;
+  write_to([&](const char* data, std::size_t count) { out.append(data, count); });
+  return out;
+}
+
+namespace {
+
+std::string read_all(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) fail("cannot be opened: " + system_text(errno));
+  if (!in) throw ReadError(printable(path, 200) + ": cannot be opened: " + system_text(errno));
   std::ostringstream all;
   all << in.rdbuf();
-  bytes_ = all.str();
-  if (bytes_.compare(0, 8, kMagic) != 0) fail("is no Pacewise model; give the file that `pacewise fit -o` wrote");
-  if (bytes_.size() < kPrefix) fail("is cut short; write it again with `pacewise fit`");
-  const auto version = take<std::uint32_t>(bytes_, 8);
-  if (version > kFormatVersion)
-    fail(line_of("has format version ", version, ", this program reads up to ", kFormatVersion,
-                 "; install a newer Pacewise"));
+  return std::move(all).str();
+}
+
+}  // namespace
+
+ContainerReader::ContainerReader(const std::string& path) : ContainerReader(path, read_all(path)) {}
+
+ContainerReader::ContainerReader(const std::string& path, std::string bytes) : path_(path), bytes_(std::move(bytes)) {
+  if (bytes_.compare(0, 8, kMagic) != 0)
+    fail("is not a Pacewise model; give a file that `pacewise fit -o` or save() wrote");
+  if (bytes_.size() < kPrefix) fail("is cut short; write it again");
   const auto size = take<std::uint64_t>(bytes_, 24);
   if (size != bytes_.size())
     fail(line_of("has ", bytes_.size(), " bytes instead of ", size, ": it is cut short or damaged; write it again"));
   const std::uint32_t sum = checksum(checksum(0, bytes_.data() + 8, 4), bytes_.data() + 16, bytes_.size() - 16);
   if (sum != take<std::uint32_t>(bytes_, 12)) fail("is damaged: its checksum does not match; write it again");
+  version = take<std::uint32_t>(bytes_, 8);
+  if (version > kFormatVersion)
+    fail(line_of("has format version ", version, ", this version reads up to ", kFormatVersion,
+                 "; install a newer Pacewise"));
   const auto length = take<std::uint64_t>(bytes_, 16);
   if (version == 0 || length > bytes_.size() - kPrefix) fail("is damaged: its header does not fit in it");
   base_ = kPrefix + length;
   header = nlohmann::json::parse(bytes_.begin() + kPrefix, bytes_.begin() + static_cast<std::ptrdiff_t>(base_), nullptr,
                                  false);
-  if (!header.is_object() || !header.contains("arrays")) fail("is damaged: its header is no JSON object");
+  if (!header.is_object() || !header.contains("arrays")) fail("is damaged: its header is not a JSON object");
 }
 
 void ContainerReader::fail(const std::string& what) const { throw ReadError(printable(path_, 200) + ": " + what); }
@@ -135,4 +150,4 @@ bool is_container(const std::string& path) {
   return in && std::memcmp(head, kMagic, sizeof head) == 0;
 }
 
-}  // namespace pacewise::cli
+}  // namespace pacewise

@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "algebra/matrix.hpp"
+#include "pacewise/matrix.hpp"
 
-namespace pacewise::cli {
+namespace pacewise {
 
 // The container of models and checkpoints: one file,
 //    0   8 bytes  "PACEWISE"
@@ -18,7 +18,7 @@ namespace pacewise::cli {
 //   24   u64      size of the whole file
 //   32            JSON; "arrays" gives name -> {dtype, shape, offset from the end of the JSON}
 //                 the arrays, each on a 64-byte boundary, little-endian, row by row
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
 
 template <class T>
@@ -42,6 +42,7 @@ class ContainerWriter {
   }
   /// Whole or not at all; a WriteError else.
   void write(const std::string& path);
+  std::string bytes();
 
  private:
   struct Block {
@@ -49,6 +50,8 @@ class ContainerWriter {
     std::size_t bytes, offset;
   };
   void add(const std::string& name, const char* dtype, std::vector<Index> shape, const char* data, std::size_t bytes);
+  template <class Sink>
+  void write_to(Sink&& sink);
 
   std::vector<Block> blocks_;
   std::size_t end_ = 0;
@@ -58,8 +61,11 @@ class ContainerReader {
  public:
   /// Reads and checks the whole file; a ReadError says what is wrong with it.
   explicit ContainerReader(const std::string& path);
+  /// The bytes of a file; `path` is its name in messages.
+  ContainerReader(const std::string& path, std::string bytes);
 
   nlohmann::json header;
+  std::uint32_t version = 0;
   const std::string& path() const { return path_; }
   bool has(const std::string& name) const { return header.at("arrays").contains(name); }
   std::vector<Index> shape(const std::string& name) const;
@@ -71,6 +77,14 @@ class ContainerReader {
     if (count > 0) std::memcpy(out.data(), data, count * sizeof(T));
     return out;
   }
+  /// The same of numbers in the precision that the header states, as T.
+  template <class T>
+  Vector<T> read_real(const std::string& name, std::size_t axes) const {
+    const bool single = header.at("precision") == "single";
+    if (single == std::is_same_v<T, float>) return read<T>(name, axes);
+    const auto other = read<std::conditional_t<std::is_same_v<T, float>, double, float>>(name, axes);
+    return Vector<T>(other.begin(), other.end());
+  }
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
@@ -80,7 +94,10 @@ class ContainerReader {
   std::size_t base_ = 0;
 };
 
+/// CRC-32 as zlib computes it, of the bytes that follow those of `sum`.
+std::uint32_t checksum(std::uint32_t sum, const void* data, std::size_t count);
+
 /// Whether the file begins like a model; false also where it cannot be read.
 bool is_container(const std::string& path);
 
-}  // namespace pacewise::cli
+}  // namespace pacewise

@@ -5,21 +5,32 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
-#include "algebra/error.hpp"
+#include "pacewise/range.hpp"
 
 namespace pacewise {
 
 // The self-paced regularisers. Each is a small type with
 //   value(v, lambda)   F(v; lambda) of one unit, and
 //   weight(l, lambda)  the v in [0, 1] that minimises  v l + F(v; lambda).
-// To add one: write its type here and append it to `Regularizer`. Parsing, listing and validation follow from that.
+// A type with a parameter lists it in `parameters`: name, member, range and one sentence of help.
+// To add one: write its type here and append it to `Regularizer`. The names, options and help of the program, of Python
+// and of model files follow from that, and so does the validation.
+
+template <class Type>
+struct Parameter {
+  std::string_view name;  // among the options of a fit
+  double Type::*member;
+  Range range;
+  std::string_view help;
+  std::string_view old_name = {};  // in files written before 0.6
+};
 
 struct Hard {
   static constexpr std::string_view name = "hard";
   static double value(double v, double lambda) { return -lambda * v; }
   static double weight(double l, double lambda) { return l < lambda ? 1 : 0; }
-  static void validate() {}
 };
 
 /// The paper's eq. 6 and 7, with the lambda its printed eq. 7 loses.
@@ -27,18 +38,15 @@ struct Linear {
   static constexpr std::string_view name = "linear";
   static double value(double v, double lambda) { return lambda * (v * v / 2 - v); }
   static double weight(double l, double lambda) { return l < lambda ? 1 - l / lambda : 0; }
-  static void validate() {}
 };
 
 struct Polynomial {
   static constexpr std::string_view name = "polynomial";
   double power = 3;  // t > 1; t = 2 is linear
+  static constexpr std::array parameters = {Parameter<Polynomial>{
+      "power", &Polynomial::power, above(1), "Exponent of the polynomial regularizer; 2 is linear"}};
   double value(double v, double lambda) const { return lambda * (std::pow(v, power) / power - v); }
   double weight(double l, double lambda) const { return l < lambda ? std::pow(1 - l / lambda, 1 / (power - 1)) : 0; }
-  void validate() const {
-    if (!(power > 1) || !std::isfinite(power))
-      throw Error("polynomial power = " + std::to_string(power) + ": must be finite and > 1");
-  }
 };
 
 /// Defined for 0 < lambda < 1 with z = 1 - lambda, so losses are divided by a scale c > lambda first:
@@ -46,6 +54,9 @@ struct Polynomial {
 struct Logarithmic {
   static constexpr std::string_view name = "logarithmic";
   double scale = 0;  // c; 0: c = 2 lambda, which makes v a function of l / lambda as in the other regularisers
+  static constexpr std::array parameters = {
+      Parameter<Logarithmic>{"log_scale", &Logarithmic::scale, at_least(0),
+                             "Scale of the losses in the logarithmic regularizer; 0: 2 lambda", "scale"}};
   // a lambda that comes near or passes the scale carries it along
   double c(double lambda) const { return scale > 0 ? std::max(scale, lambda / (1 - 1e-6)) : 2 * lambda; }
   double value(double v, double lambda) const {
@@ -57,26 +68,19 @@ struct Logarithmic {
     const double z = 1 - lambda / c(lambda);
     return std::log(l / c(lambda) + z) / std::log(z);
   }
-  void validate() const {
-    if (!(scale >= 0) || !std::isfinite(scale))
-      throw Error("logarithmic scale = " + std::to_string(scale) +
-                  ": must be finite and above every lambda, or 0 for 2 lambda");
-  }
 };
 
 /// lambda1 = lambda, lambda2 = ratio * lambda, z = lambda1 lambda2 / (lambda1 - lambda2).
 struct Mixture {
   static constexpr std::string_view name = "mixture";
   double ratio = 0.5;  // 0 < ratio < 1
+  static constexpr std::array parameters = {Parameter<Mixture>{
+      "mixture_ratio", &Mixture::ratio, {0, 1, true, true}, "lambda2 / lambda1 of the mixture regularizer", "ratio"}};
   double z(double lambda) const { return lambda * ratio / (1 - ratio); }
   double value(double v, double lambda) const { return -z(lambda) * std::log(v + z(lambda) / lambda); }
   double weight(double l, double lambda) const {
     if (l <= ratio * lambda) return 1;
     return l < lambda ? z(lambda) / l - z(lambda) / lambda : 0;
-  }
-  void validate() const {
-    if (!(ratio > 0 && ratio < 1))
-      throw Error("mixture ratio = " + std::to_string(ratio) + ": must lie strictly between 0 and 1");
   }
 };
 
@@ -85,40 +89,35 @@ struct Welsch {
   static constexpr std::string_view name = "welsch";
   static double value(double v, double lambda) { return v > 0 ? lambda * (v * std::log(v) - v) : 0; }
   static double weight(double l, double lambda) { return std::exp(-l / lambda); }
-  static void validate() {}
 };
 
 using Regularizer = std::variant<Hard, Linear, Polynomial, Logarithmic, Mixture, Welsch>;
 
 namespace detail {
-template <std::size_t... I>
-constexpr auto regularizer_names(std::index_sequence<I...>) {
-  return std::array<std::string_view, sizeof...(I)>{std::variant_alternative_t<I, Regularizer>::name...};
-}
-template <std::size_t I = 0>
-Regularizer make_regularizer(std::string_view name) {
-  if constexpr (I < std::variant_size_v<Regularizer>) {
-    using Type = std::variant_alternative_t<I, Regularizer>;
-    return name == Type::name ? Regularizer(Type{}) : make_regularizer<I + 1>(name);
-  } else {
-    std::string known;
-    for (const std::string_view one : regularizer_names(std::make_index_sequence<std::variant_size_v<Regularizer>>{}))
-      known += (known.empty() ? "" : ", ") + std::string(one);
-    throw Error("regularizer = " + std::string(name) + ": must be one of " + known);
-  }
+template <class F, std::size_t... I>
+void for_each_regularizer(F&& f, std::index_sequence<I...>) {
+  (f(std::variant_alternative_t<I, Regularizer>{}), ...);
 }
 }  // namespace detail
 
-inline constexpr auto regularizer_names =
-    detail::regularizer_names(std::make_index_sequence<std::variant_size_v<Regularizer>>{});
+/// Calls f with one of each.
+template <class F>
+void for_each_regularizer(F&& f) {
+  detail::for_each_regularizer(f, std::make_index_sequence<std::variant_size_v<Regularizer>>{});
+}
+/// Calls f with each parameter of a type.
+template <class Type, class F>
+void for_each_parameter(const Type&, F&& f) {
+  if constexpr (requires { Type::parameters; })
+    for (const Parameter<Type>& parameter : Type::parameters) f(parameter);
+}
 
-inline Regularizer parse_regularizer(std::string_view name) { return detail::make_regularizer(name); }
+std::vector<std::string_view> regularizer_names();
+Regularizer parse_regularizer(std::string_view name);  // with the default parameter; an Error lists the names
 inline std::string_view name_of(const Regularizer& r) {
   return std::visit([](const auto& type) { return type.name; }, r);
 }
-inline void validate(const Regularizer& r) {
-  std::visit([](const auto& type) { type.validate(); }, r);
-}
+void validate(const Regularizer& r);
 inline double pace_weight(const Regularizer& r, double loss, double lambda) {
   return std::visit([&](const auto& type) { return type.weight(loss, lambda); }, r);
 }

@@ -1,0 +1,24 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+
+namespace pacewise {
+
+/// How a computation may run: on how many threads, and when it must stop. Results never depend on it.
+struct Control {
+  int threads = 0;                            // 0: as many as the machine has
+  const std::atomic<bool>* cancel = nullptr;  // set by the caller, polled once per block of work
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
+  const std::function<void(double share)>* neighbours_done =
+      nullptr;  // told by the calling thread while they are sought
+
+  bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
+  bool late() const { return deadline && std::chrono::steady_clock::now() > *deadline; }
+  bool stop() const { return cancelled() || late(); }
+  /// As many threads, and nothing stops it: for short work whose result is wanted whole
+  Control to_the_end() const { return {threads, nullptr, {}, nullptr}; }
+};
+
+}  // namespace pacewise

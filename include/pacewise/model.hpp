@@ -1,0 +1,182 @@
+#pragma once
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pacewise/control.hpp"
+#include "pacewise/data.hpp"
+#include "pacewise/graph.hpp"
+
+namespace pacewise {
+
+// ---- what a fit says about itself
+
+/// Why a fit ended, and what its result then means.
+enum class Termination : std::uint8_t {
+  converged,         // the objective stalled at a fixed lambda: a stationary point to the tolerance
+  iteration_limit,   // max_iter or the polish count ran out: a valid point of lower objective, not yet stationary
+  time_limit,        // the deadline passed: the state after the last completed iteration
+  cancelled,         // the cancel flag or the callback: likewise
+  numerical_trouble  // a step raised the objective or made it non-finite: the state before that step, numbers in
+                     // `detail`
+};
+template <>
+inline constexpr Words<5> words<Termination>{
+    "termination", {"converged", "iteration_limit", "time_limit", "cancelled", "numerical_trouble"}};
+
+/// The part of the schedule an iteration belongs to: plain sparse coding, with the graph terms, paced, at the last
+/// lambda, and with all weights 1 at the end.
+enum class Phase : std::uint8_t { plain, warm, paced, held, polish };
+template <>
+inline constexpr Words<5> words<Phase>{"phase", {"plain", "warm", "paced", "held", "polish"}};
+
+/// J and its parts, as in the model's definition: no factor 1/2 anywhere.
+struct Objective {
+  double fit = 0;          // sum w v (x - B s)^2
+  double pace = 0;         // F(V; lambda)
+  double sparsity = 0;     // beta |S|_1
+  double manifold = 0;     // alpha tr(S L S')
+  double consistency = 0;  // gamma (|H - Q S|_F^2 + eta |Q|_F^2)
+
+  double total() const { return fit + pace + sparsity + manifold + consistency; }
+  /// The size of what is added up: changes of J are judged against it, since the pace part is negative.
+  double magnitude() const;
+};
+
+/// Relative KKT residuals, 0 at the optimum and scale-free; infinity where not computed.
+struct Certificate {
+  double codes = 0, dictionary = 0, consistency = 0;
+};
+
+/// One iteration of the fit.
+struct Record {
+  int iteration = 0;  // from 1
+  Phase phase = Phase::plain;
+  double lambda = 0;    // infinity: every weight is 1
+  double selected = 1;  // share of the observed units with loss < lambda
+  double mean_weight = 1;
+  Objective objective;          // after the iteration, at its lambda
+  double objective_before = 0;  // at the same lambda, before the iteration's steps
+  Certificate certificate;      // of each step, at the point that step returned
+  double density = 0;           // share of non-zero codes
+  Index dead_atoms = 0;         // used by no sample when the iteration began, replaced in it
+  double seconds = 0;           // since the start of the fit; NaN in a model that was read from a file
+};
+
+/// Where the schedule of a run stands.
+struct ScheduleState {
+  Phase phase = Phase::plain;
+  int in_phase = 0;  // iterations done in this phase
+  double lambda = std::numeric_limits<double>::infinity();
+  double last_objective = std::numeric_limits<double>::quiet_NaN();  // of the same phase and lambda
+  bool finished = false;
+  bool stalled = false;  // finished because the objective stalled, not because a count ran out
+};
+
+/// Everything the loop carries from one iteration to the next. A run resumed from a stored state goes on with the same
+/// bits. Plain data, all of it kept in files.
+template <class T>
+struct State {
+  Matrix<T> dictionary;   // B, m x r: an atom is a column, of norm <= 1
+  Matrix<T> codes;        // S, r x n: of the training samples, graph terms included
+  Matrix<T> consistency;  // Q, e x r; empty before the first Q-step
+  Vector<T> weights;      // v, one per unit, with which the next iteration begins; empty: all 1
+  ScheduleState schedule;
+  double pace_lambda = std::numeric_limits<double>::infinity();  // the last finite lambda
+  double beta = 0;                                               // as used
+  double step_tol = 1e-4;                                        // certificate asked of the next iteration's steps
+  std::uint64_t random = 0;                                      // state of the random numbers
+  int iteration = 0;                                             // iterations done
+  double seconds = 0;                                            // spent so far; not kept in files
+  std::vector<Record> history;                                   // one for each iteration
+};
+
+// ---- new samples
+
+struct EncodeOptions {
+  bool paced = true;    // weigh units by the pace's last lambda; false: every observed entry counts fully
+  double tol = 1e-8;    // > 0: certificate of the codes
+  int max_iter = 50;    // >= 0: alternations of weights and codes
+  double stall = 1e-6;  // a sample's end when its objective falls by less than this, relatively
+};
+
+/// What every step reports, at the point it returns.
+struct StepReport {
+  double certificate = 0;  // relative KKT residual: 0 at the optimum, scale-free
+  int rounds = 0;          // of the step's own loop
+  bool converged = false;  // certificate <= tol
+};
+
+template <class T>
+struct Encoding {
+  Matrix<T> codes;                 // r x n
+  Vector<T> weights;               // v of every unit of the level (features: the training's); empty: all 1
+  Vector<T> losses;                // of every unit, at the codes
+  StepReport report;               // of the last codes step, at the weights it ran with
+  int iterations = 0;              // alternations of weights and codes
+  Vector<T> sample_scale;          // what samples were divided by (unit normalisation)
+  std::vector<std::string> notes;  // what a user should know about how the data were handled
+};
+
+template <class T>
+struct Trust {
+  Vector<T> outlier_score;  // n: mean over observed entries of min(1, l_ij / entry_lambda); NaN where none is observed
+  Matrix<T> confidence;     // m x n: max(0, 1 - l_ij / entry_lambda); NaN where the entry is missing
+};
+
+// ---- the model
+
+/// What was handed over beside the options: the same must be given again to resume or to verify.
+struct Sources {
+  std::uint32_t data_checksum = 0;  // CRC-32 of the values, sample after sample
+  bool weights = false, graph = false, graph_points = false;
+  bool operator==(const Sources&) const = default;
+};
+
+/// What a fit leaves behind. It owns all of it: the data it was fitted to may go.
+template <class T>
+struct Model : State<T> {
+  Options options;                  // as used
+  Index samples = 0, features = 0;  // n and m of the training data
+  Sources sources;
+  std::vector<Index> sample_shape;         // {28, 28} for images; else empty
+  std::vector<std::string> feature_names;  // m, or empty
+  bool complete = true;  // false: a checkpoint. It holds the state and the fields above; none below are computed
+
+  Termination termination = Termination::converged;
+  std::string detail;       // of numerical_trouble
+  Objective objective;      // at the returned point
+  Certificate certificate;  // all residuals at the returned point: how far from a joint stationary point
+  double lambda = std::numeric_limits<double>::infinity();  // the pace's last; infinity: there was none
+  Vector<T> losses;         // of every unit at the returned point: n, m or m n; of the samples for level none
+  Vector<T> weights;        // v at `lambda` for these losses: whom to trust (polishing itself runs with 1)
+  double selected = 1;      // share of the observed units with loss < lambda
+  double density = 0;       // share of non-zero codes
+  double entry_lambda = 0;  // scale of one entry's loss: beyond it an entry is not believed at all
+  double outlier_threshold =
+      std::numeric_limits<double>::quiet_NaN();  // a tenth of the training samples have an outlier score above it; NaN
+                                                 // in files of before version 2
+  Normalization<T> normalization;
+  Vector<T> sample_scale;  // n: the norms the training samples were divided by (unit normalisation); else empty
+  Graph graph;
+  std::vector<std::string> notes;  // what a user should know about how the data were handled
+
+  /// Codes of new samples (m x any number, NaN = missing) with the dictionary fixed. With `paced`, what does not fit is
+  /// ignored like what is missing; a sample's codes do not depend on the samples that come with it.
+  Encoding<T> encode(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
+  /// B S in the units of the data. `sample_scale` is that of encode(); without it unit-norm samples stay as they are.
+  Matrix<T> reconstruct(MatrixView<const T> codes_of_samples, const Vector<T>& scale = {}) const;
+  /// How far new samples and their entries are to be believed.
+  Trust<T> score(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
+  /// One file, written whole or not at all, that load(), the program and Python read. Identical runs give identical
+  /// files. A WriteError says why it could not be written.
+  void save(const std::string& path) const;
+};
+
+/// A model that save(), the program or Python wrote, in precision T whatever the file's; a ReadError says what is wrong
+/// with the file. Checkpoints are refused: fit() resumes them.
+template <class T = double>
+Model<T> load(const std::string& path);
+
+}  // namespace pacewise

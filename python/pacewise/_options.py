@@ -1,0 +1,46 @@
+"""The library's table of options, as the estimator shows and fills it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import seed_of
+
+_TYPES = {"flag": "bool", "integer": "int", "real": "float", "choice": "str", "numbers": "array of floats"}
+
+
+def options_of(values: dict[str, Any]) -> dict[str, Any]:
+    """Plain Python values for the library, which checks them. None stands for the preset's value."""
+    out = {}
+    for name, value in values.items():
+        if name == "random_state":
+            value = seed_of(value)
+        elif isinstance(value, (np.generic, np.ndarray)):
+            value = value.tolist()
+        out[name] = value
+    return out
+
+
+def parameters_doc() -> str:
+    """The section of the estimator's documentation that the table can write, in numpydoc's form."""
+    lines = []
+    for row in _core.option_table():
+        if row["regularizer"] or row["python"] == "random_state":
+            continue
+        robust, paper = row["defaults"]["robust"], row["defaults"]["paper"]
+        default = f"{robust!r}" + (f" (paper {paper!r})" if paper != robust else "")
+        kind = row["rule"] if row["type"] == "choice" else _TYPES[row["type"]]
+        lines.append(f"{row['python']} : {kind}, default {default}")
+        rule = {"integer": row["rule"].removeprefix("an integer "), "real": row["rule"]}.get(row["type"])
+        lines += textwrap.wrap(row["help"] + (f"; {rule}." if rule else "."), 110, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+def regularizer_params_doc() -> str:
+    """'polynomial: power (> 1), ..'"""
+    rows = [row for row in _core.option_table() if row["regularizer"]]
+    return ", ".join(f"{row['regularizer']}: {row['name']} ({row['rule']})" for row in rows)

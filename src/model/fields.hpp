@@ -1,0 +1,109 @@
+#pragma once
+#include <concepts>
+
+#include "pacewise/model.hpp"
+
+namespace pacewise {
+
+// What a file holds of each struct, listed once: writing, reading and comparing go through these lists. `visit` is
+// called with the name of a field and the field. A field added here is in the file. Times are not: identical runs give
+// identical files.
+
+template <class S, class Of>
+concept Is = std::same_as<std::remove_const_t<S>, Of>;
+
+template <Is<Objective> S, class Visit>
+void visit_fields(S& s, Visit&& visit) {
+  visit("fit", s.fit);
+  visit("pace", s.pace);
+  visit("sparsity", s.sparsity);
+  visit("manifold", s.manifold);
+  visit("consistency", s.consistency);
+}
+
+template <Is<Certificate> S, class Visit>
+void visit_fields(S& s, Visit&& visit) {
+  visit("codes", s.codes);
+  visit("dictionary", s.dictionary);
+  visit("consistency", s.consistency);
+}
+
+template <Is<Record> S, class Visit>
+void visit_fields(S& s, Visit&& visit) {
+  visit("iteration", s.iteration);
+  visit("phase", s.phase);
+  visit("lambda", s.lambda);
+  visit("selected", s.selected);
+  visit("mean_weight", s.mean_weight);
+  visit("objective_parts", s.objective);
+  visit("objective_before", s.objective_before);
+  visit("certificate", s.certificate);
+  visit("density", s.density);
+  visit("dead_atoms", s.dead_atoms);
+}
+
+template <Is<ScheduleState> S, class Visit>
+void visit_fields(S& s, Visit&& visit) {
+  visit("phase", s.phase);
+  visit("in_phase", s.in_phase);
+  visit("lambda", s.lambda);
+  visit("last_objective", s.last_objective);
+  visit("finished", s.finished);
+  visit("stalled", s.stalled);
+}
+
+template <Is<Sources> S, class Visit>
+void visit_fields(S& s, Visit&& visit) {
+  visit("data_checksum", s.data_checksum);
+  visit("weights", s.weights);
+  visit("graph", s.graph);
+  visit("graph_points", s.graph_points);
+}
+
+template <class S, class Visit>
+requires Is<S, State<float>> || Is<S, State<double>>
+void visit_fields(S& s, Visit&& visit) {
+  visit("dictionary", s.dictionary);
+  visit("codes", s.codes);
+  visit("consistency", s.consistency);
+  visit("state_weights", s.weights);
+  visit("schedule", s.schedule);
+  visit("pace_lambda", s.pace_lambda);
+  visit("beta", s.beta);
+  visit("step_tol", s.step_tol);
+  visit("random", s.random);
+  visit("iteration", s.iteration);
+  visit("history", s.history);
+}
+
+/// What a checkpoint holds as well, beside the state.
+template <class M, class Visit>
+void visit_origin(M& m, Visit&& visit) {
+  visit("options", m.options);
+  visit("sources", m.sources);
+  visit("sample_shape", m.sample_shape);
+  visit("feature_names", m.feature_names);
+}
+
+/// What a finished model alone holds. Its weights follow from losses and lambda.
+template <class M, class Visit>
+void visit_results(M& m, Visit&& visit) {
+  visit("termination", m.termination);
+  visit("detail", m.detail);
+  visit("objective_parts", m.objective);
+  visit("certificate", m.certificate);
+  visit("lambda", m.lambda);
+  visit("losses", m.losses);
+  visit("selected", m.selected);
+  visit("density", m.density);
+  visit("entry_lambda", m.entry_lambda);
+  visit("outlier_threshold", m.outlier_threshold);
+  visit("normalization_shift", m.normalization.shift);
+  visit("normalization_scale", m.normalization.scale);
+  visit("sample_scale", m.sample_scale);
+  visit("laplacian", m.graph.laplacian);
+  visit("incidence", m.graph.incidence);
+  visit("notes", m.notes);
+}
+
+}  // namespace pacewise

@@ -1,0 +1,171 @@
+#include "model/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/model_file.hpp"
+#include "storage/container.hpp"
+#include "storage/file_error.hpp"
+
+namespace pacewise {
+namespace {
+
+constexpr Index kThresholdSamples = 1000;
+constexpr double kThresholdShare = 0.9;
+
+/// The value below which a share of the numbers lies, by linear interpolation; NaN where all are.
+template <class T>
+double quantile(Vector<T> values, double share) {
+  values.erase(std::remove_if(values.begin(), values.end(), [](T v) { return std::isnan(v); }), values.end());
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(values.begin(), values.end());
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<Index>(place), above = std::min(below + 1, static_cast<Index>(values.size()) - 1);
+  const auto low = static_cast<double>(values[below]), high = static_cast<double>(values[above]);
+  return low + (place - static_cast<double>(below)) * (high - low);
+}
+
+/// The outlier score that a tenth of the training samples exceed, coded as new samples are, without the graph: of at
+/// most a thousand, evenly spaced.
+template <class T>
+double outlier_threshold(const Model<T>& model, MatrixView<const T> X, const Control& control) {
+  const Index count = std::min(X.cols, kThresholdSamples);
+  Matrix<T> some(X.rows, count);
+  for (Index i = 0; i < count; ++i)
+    std::copy_n(X.col(count > 1 ? i * (X.cols - 1) / (count - 1) : 0), X.rows, some.col(i));
+  EncodeOptions options;
+  if (std::is_same_v<T, float>) options.tol = 1e-5;
+  return quantile(score<T>(model, some, options, control.to_the_end()).outlier_score, kThresholdShare);
+}
+
+template <class T>
+Model<T> resumable(const std::string& path) {
+  AnyModel any = load_any(path);
+  if (auto* model = std::get_if<Model<T>>(&any)) return std::move(*model);
+  throw ReadError(printable(path, 200) + ": was made in " + (sizeof(T) == 4 ? "double" : "single") +
+                  " precision; resume with data of that type");
+}
+
+template <class T>
+Model<T> fit_with(const Problem<T>& problem, Options options, const FitControl& given) {
+  if (!(given.max_seconds > 0)) refuse("max_seconds", to_text(given.max_seconds), "> 0");
+  if (given.every < 1) refuse("every", std::to_string(given.every), ">= 1");
+  Control control;
+  control.threads = given.threads;
+  control.cancel = given.cancel;
+  if (std::isfinite(given.max_seconds))
+    control.deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                               std::chrono::duration<double>(std::min(given.max_seconds, 1e9)));
+  FitInputs inputs;
+  inputs.graph = given.graph;
+  const Matrix<double> points(given.graph_points);
+  const Matrix<double> dictionary(given.dictionary), codes(given.codes);
+  if (!points.empty()) inputs.graph_points = &points;
+  if (!dictionary.empty()) inputs.dictionary = &dictionary;
+  if (!codes.empty()) inputs.codes = &codes;
+  const Sources sources = sources_of(problem, inputs);
+  Model<T> start;
+  if (!given.resume.empty()) {
+    start = resumable<T>(given.resume);
+    check_resumed(start, problem, sources);
+    start.options.max_iter = options.max_iter;
+    start.options.tol = options.tol;
+    options = start.options;
+  }
+  const Callback<T> callback = [&](const Record& record, const State<T>& state) {
+    if (!given.checkpoint.empty() && record.iteration % given.every == 0)
+      checkpoint_of(problem, sources, options, &state).save(given.checkpoint);
+    return !given.callback || given.callback(record);
+  };
+  Result<T> result = fit<T>(problem, options, control, callback, inputs, start.iteration > 0 ? &start : nullptr);
+  return make_model(std::move(result), problem, sources, control);
+}
+
+}  // namespace
+
+template <class T>
+Sources sources_of(const Problem<T>& problem, const FitInputs& inputs) {
+  const MatrixView<const T>& X = problem.values;
+  Sources sources;
+  for (Index j = 0; j < X.cols; ++j)
+    sources.data_checksum = checksum(sources.data_checksum, X.col(j), static_cast<std::size_t>(X.rows) * sizeof(T));
+  const Weights<T>& w = problem.weights;
+  sources.weights = !(w.sample.empty() && w.feature.empty() && w.entry.empty());
+  sources.graph = inputs.graph != nullptr;
+  sources.graph_points = inputs.graph_points != nullptr;
+  return sources;
+}
+
+template <class T>
+Model<T> make_model(Result<T> result, const Problem<T>& problem, const Sources& sources, const Control& control) {
+  Model<T> model = model_of(std::move(result));
+  model.sources = sources;
+  model.outlier_threshold = outlier_threshold(model, problem.values, control);
+  return model;
+}
+
+template <class T>
+Model<T> checkpoint_of(const Problem<T>& problem, const Sources& sources, const Options& options,
+                       const State<T>* state) {
+  Model<T> model;
+  model.complete = false;
+  model.termination = Termination::cancelled;
+  if (state != nullptr) static_cast<State<T>&>(model) = *state;
+  model.options = options;
+  model.samples = problem.values.cols;
+  model.features = problem.values.rows;
+  model.sources = sources;
+  return model;
+}
+
+template <class T>
+void check_resumed(const Model<T>& stored, const Problem<T>& problem, const Sources& given) {
+  const auto same = [](bool used, bool now, const char* what) {
+    if (used && !now) throw Error(std::string("resume: the run used ") + what + "; give the same again");
+    if (!used && now) throw Error(std::string("resume: the run had no ") + what + "; leave it out");
+  };
+  if (stored.samples != problem.values.cols || stored.features != problem.values.rows ||
+      stored.sources.data_checksum != given.data_checksum)
+    throw Error(line_of("resume: the run was made from other data (", stored.samples, " samples x ", stored.features,
+                        " features); give the same again"));
+  same(stored.sources.weights, given.weights, "weights");
+  same(stored.sources.graph, given.graph, "graph");
+  same(stored.sources.graph_points, given.graph_points, "graph_points");
+}
+
+Model<float> fit(const Problem<float>& X, const Options& options, const FitControl& control) {
+  return fit_with(X, options, control);
+}
+Model<double> fit(const Problem<double>& X, const Options& options, const FitControl& control) {
+  return fit_with(X, options, control);
+}
+
+template <class T>
+Encoding<T> Model<T>::encode(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
+  return pacewise::encode(*this, Y, how, control);
+}
+
+template <class T>
+Matrix<T> Model<T>::reconstruct(MatrixView<const T> codes_of_samples, const Vector<T>& scale) const {
+  return pacewise::reconstruct<T>(*this, codes_of_samples, scale);
+}
+
+template <class T>
+Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
+  return pacewise::score(*this, Y, how, control);
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                         \
+  template Sources sources_of(const Problem<T>&, const FitInputs&);                                     \
+  template Model<T> make_model(Result<T>, const Problem<T>&, const Sources&, const Control&);           \
+  template Model<T> checkpoint_of(const Problem<T>&, const Sources&, const Options&, const State<T>*);  \
+  template void check_resumed(const Model<T>&, const Problem<T>&, const Sources&);                      \
+  template Encoding<T> Model<T>::encode(const Problem<T>&, const EncodeOptions&, const Control&) const; \
+  template Matrix<T> Model<T>::reconstruct(MatrixView<const T>, const Vector<T>&) const;                \
+  template Trust<T> Model<T>::score(const Problem<T>&, const EncodeOptions&, const Control&) const;
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise
