@@ -76,13 +76,15 @@ void TableOptions::collect(GivenOptions& given) const {
     }
     for (const auto& [row, file, argument] : rows_) {
       if (argument->count() == 0) continue;
-      given.given.push_back(argument->get_name());
-      if (row->type == Type::flag) {
-        row->set(given.options, !std::get<bool>(row->get({})));
+      const std::string text = row->type == Type::flag ? "" : argument->as<std::string>();
+      if (file && !row->names(text)) {  // must be given again to go on from a checkpoint
+        given.files[row->name] = text;
         continue;
       }
-      const auto text = argument->as<std::string>();
-      if (row->type == Type::numbers || (file && !row->names(text)))
+      given.given.push_back(argument->get_name());
+      if (row->type == Type::flag)
+        row->set(given.options, !std::get<bool>(row->get({})));
+      else if (row->type == Type::numbers)
         given.files[row->name] = text;
       else
         row->set(given.options, row->parse(text));

@@ -165,7 +165,7 @@ def pace_weights(loss: ArrayLike, lam: float, *, regularizer: str = "linear", **
     ----------
     loss : array of any shape, >= 0
     lam : float > 0, the age; infinity gives weight 1 to all
-    regularizer : hard, linear, polynomial (``power``), logarithmic (``scale``), mixture (``ratio``) or welsch
+    regularizer, params : its name, and its parameters by the names in ``SelfPacedSparseCoder``'s ``regularizer_params``
 
     Returns
     -------
