@@ -106,7 +106,7 @@ TEST(Laplacian, IsolatedVertexHasAZeroRow) {
 TEST(Laplacian, HypergraphFormula) {
   Random random(1);
   Eigen::MatrixXd H = Eigen::MatrixXd::Zero(7, 9);
-  std::vector<double> weight(7);
+  Vector<double> weight(7);
   for (Index e = 0; e < 7; ++e) {
     weight[to_size(e)] = 0.1 + random.uniform();
     for (Index v = 0; v < 9; ++v)
@@ -210,7 +210,7 @@ TEST(Graph, PointsOnALine) {
   EXPECT_EQ(build(X, o).laplacian, hypergraph_laplacian(graph.incidence, {}));
   // squared distances 1, 1, 4, 16: mean 5.5
   o.weight = EdgeWeight::heat;
-  const std::vector<double> heat{std::exp(-1 / 5.5), std::exp(-1 / 5.5), std::exp(-4 / 5.5), std::exp(-16 / 5.5)};
+  const Vector<double> heat{std::exp(-1 / 5.5), std::exp(-1 / 5.5), std::exp(-4 / 5.5), std::exp(-16 / 5.5)};
   expect_near(build(X, o).laplacian, full(hypergraph_laplacian(graph.incidence, heat)));
   expect_near(build(X, o).incidence, H, 0);
   o.weight = EdgeWeight::probabilistic;

@@ -111,9 +111,9 @@ Sparse incidence(const Neighbours& neighbours, const std::vector<double>& simila
 }
 
 /// heat, cosine: the mean similarity of the hyperedge's own vertex to the others in it; else ones
-std::vector<double> hyperedge_weights(const Neighbours& neighbours, const std::vector<double>& similarity,
-                                      EdgeWeight weight) {
-  std::vector<double> out(to_size(neighbours.n), 1.0);
+Vector<double> hyperedge_weights(const Neighbours& neighbours, const std::vector<double>& similarity,
+                                 EdgeWeight weight) {
+  Vector<double> out(neighbours.n, 1.0);
   if (weight == EdgeWeight::binary || weight == EdgeWeight::probabilistic) return out;
   for (Index j = 0; j < neighbours.n; ++j) {
     double sum = 0, count = 0;

@@ -37,7 +37,7 @@ Graph build_graph_from_neighbours(const Neighbours& neighbours, MatrixView<const
                                   const GraphOptions& options);
 
 /// L = 1 - Dx^-1/2 H' We De^-1 H Dx^-1/2. An isolated vertex (no edge) has a zero row in L. Empty edge_weight = ones.
-Sparse hypergraph_laplacian(const Sparse& incidence, const std::vector<double>& edge_weight);
+Sparse hypergraph_laplacian(const Sparse& incidence, const Vector<double>& edge_weight);
 /// D - A, or 1 - D^-1/2 A D^-1/2 (an isolated vertex has a zero row). A: square, symmetric, finite, non-negative.
 Sparse graph_laplacian(const Sparse& affinity, bool normalized);
 /// A Laplacian from the user: square, symmetric, finite, positive semidefinite; else an Error that says which.
