@@ -56,7 +56,7 @@ Cell cell_of(const Dataset& dataset, double rho, int seed, Method method, Source
 
 Graph clean_graph(const Dataset& dataset, const Options& options, const Control& control) {
   const Data<double> clean = prepare<double>({dataset.values.view(), {}}, options.normalize);
-  return build_graph<double>(clean.values.view(), options.graph, control);
+  return build_graph<double>(clean, options.graph, control);
 }
 
 CellResult run_cell(const Dataset& dataset, const Cell& cell, const std::atomic<bool>* cancel) {

@@ -55,7 +55,10 @@ GraphOptions options(GraphKind kind, EdgeWeight weight = EdgeWeight::binary, con
   return out;
 }
 
-Graph build(const Matrix<double>& X, const GraphOptions& o) { return build_graph<double>(X, o, {}); }
+/// NaN is a missing entry
+Graph build(const Matrix<double>& X, const GraphOptions& o) {
+  return build_graph<double>(prepare<double>({X, {}}, Normalize::none), o, {});
+}
 
 template <class Call>
 void expect_error(const Call& call, const std::string& part) {
@@ -304,15 +307,15 @@ TEST(Graph, AnyNumberOfThreadsGivesTheSame) {
 TEST(Graph, FloatAndDoubleAgree) {
   const Matrix<double> X = gaussian(15, 200, 7);
   const Graph a = build(X, options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"));
-  const Graph b =
-      build_graph<float>(cast<float>(X.view()), options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"), {});
+  const Graph b = build_graph<float>(cast<float>(MatrixView<const double>(X)),
+                                     options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"), {});
   EXPECT_EQ(a.incidence, b.incidence);
 }
 
 TEST(Graph, CoordinatesOfTheUser) {
   const Matrix<double> points = gaussian(3, 50, 8);
   const GraphOptions o = options(GraphKind::hypergraph, EdgeWeight::cosine);
-  const Graph given = build_graph_from_neighbours(nearest<double>(points, o.k, {}), points, o);
+  const Graph given = build_graph_from_neighbours<double>(nearest<double>(points, o.k, {}), points, o);
   EXPECT_EQ(given.laplacian, build(points, o).laplacian);
 }
 
@@ -369,18 +372,19 @@ TEST(Graph, BadInput) {
 
   o = options(GraphKind::knn, EdgeWeight::cosine);
   const Neighbours good = nearest<double>(X, 3, {});
-  expect_error([&] { build_graph_from_neighbours(good, {}, o); }, "points: has 0 samples, must have 8");
+  expect_error([&] { build_graph_from_neighbours<double>(good, MatrixView<const double>(), o); },
+               "points: has 0 samples, must have 8");
   Neighbours bad = good;
   bad.index[3] = 8;
-  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "neighbour 8 of sample 1");
+  expect_error([&] { build_graph_from_neighbours<double>(bad, X, o); }, "neighbour 8 of sample 1");
   bad.index[3] = 1;
-  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "neighbour 1 of sample 1");
+  expect_error([&] { build_graph_from_neighbours<double>(bad, X, o); }, "neighbour 1 of sample 1");
   bad = good;
   bad.squared_distance[0] = std::nan("");
-  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "squared_distance");
+  expect_error([&] { build_graph_from_neighbours<double>(bad, X, o); }, "squared_distance");
   bad = good;
   bad.index.pop_back();
-  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "must each have k n = 24 entries");
+  expect_error([&] { build_graph_from_neighbours<double>(bad, X, o); }, "must each have k n = 24 entries");
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ Result<T> recompute(const ModelDataArguments& a, const ModelFile<T>& file, Conso
   control.threads = a.data.threads;
   control.cancel = &interrupted();
   const std::function<void(double)> neighbours = [&](double share) { console.fraction("neighbours", share); };
-  control.neighbours_done = &neighbours;
+  control.progress = &neighbours;
   console.stage("recomputing objective and certificates");
   Fitter<T> fitter(problem, file.options, control, inputs, &state);
   if (interrupted()) throw Interrupted("interrupted; nothing was verified");

@@ -30,11 +30,11 @@ struct Graph {
 };
 
 template <class T>
-Graph build_graph(MatrixView<const T> X, const GraphOptions& options, const Control& control);
-/// From nearest() on coordinates the user gives (D x n), or that `project` made. Only cosine weights look at `points`;
-/// else it may be empty. kind, weight, normalized and heat_width count, the rest of the options does not.
-Graph build_graph_from_neighbours(const Neighbours& neighbours, MatrixView<const double> points,
-                                  const GraphOptions& options);
+Graph build_graph(const Samples<T>& X, const GraphOptions& options, const Control& control);
+/// From nearest() on coordinates the user gives (D x n), or that `project` made. Only cosine weights look at `points`.
+/// kind, weight, normalized and heat_width count, the rest of the options does not.
+template <class T>
+Graph build_graph_from_neighbours(const Neighbours& neighbours, const Samples<T>& points, const GraphOptions& options);
 
 /// L = 1 - Dx^-1/2 H' We De^-1 H Dx^-1/2. An isolated vertex (no edge) has a zero row in L. Empty edge_weight = ones.
 Sparse hypergraph_laplacian(const Sparse& incidence, const Vector<double>& edge_weight);

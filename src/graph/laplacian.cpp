@@ -56,11 +56,11 @@ double smallest_ritz_value(const EigenSparse& a, double bound) {
     Q.col(k) = w.normalized();
     w = a * Q.col(k);
     diagonal[k] = Q.col(k).dot(w);
-    double before = 0;  // a norm that falls to less than a tenth has cost a digit of the orthogonality: once more
+    double before = 0;  // until little is taken away: what falls much loses its orthogonality to rounding
     do {
       before = w.norm();
       w -= Q.leftCols(k + 1) * (Q.leftCols(k + 1).transpose() * w);
-    } while (w.norm() < 0.1 * before && w.norm() > 1e-13 * bound);
+    } while (w.norm() < 0.7 * before && w.norm() > 1e-13 * bound);
     off_diagonal[k] = w.norm();
     if (k + 1 < steps && w.norm() > 1e-13 * bound) continue;
     Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz;
