@@ -21,7 +21,9 @@ nb::tuple build(const Rows<T>& X, const std::string& kind, Index k, const std::s
   options.heat_width = heat_width;
   options.seed = seed;
   Graph graph;
-  run(threads, [&](const Control& control) { graph = build_graph<T>(prepare<T>({view(X), {}}, Normalize::none, nullptr, control), options, control); });
+  run(threads, [&](const Control& control) {
+    graph = build_graph<T>(prepare<T>({view(X), {}}, Normalize::none, nullptr, control), options, control);
+  });
   nb::list notes;
   for (const auto& note : graph.notes) notes.append(note);
   return nb::make_tuple(from_sparse(std::move(graph.incidence)), from_sparse(std::move(graph.laplacian)), notes);
@@ -30,7 +32,9 @@ nb::tuple build(const Rows<T>& X, const std::string& kind, Index k, const std::s
 template <class T>
 nb::tuple neighbours(const Rows<T>& X, Index k, int threads) {
   Neighbours found;
-  run(threads, [&](const Control& control) { found = nearest<T>(prepare<T>({view(X), {}}, Normalize::none, nullptr, control), k, control); });
+  run(threads, [&](const Control& control) {
+    found = nearest<T>(prepare<T>({view(X), {}}, Normalize::none, nullptr, control), k, control);
+  });
   const auto n = static_cast<std::size_t>(found.n), kk = static_cast<std::size_t>(found.k);
   auto* distance = found.squared_distance.data();
   auto* index = found.index.data();
