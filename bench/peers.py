@@ -251,7 +251,7 @@ def clusters(table, data, repeat):
         )
         a, b = np.array([run.inertia for run in found]), np.array([run.inertia_ for run in peer])
         two_errors = 2 * np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / runs) / b.mean()
-        table.add(f"k-means, {k} clusters", f"{name} codes", "scikit-learn lloyd", theirs, ours, 1.5, excess(a.mean(), b.mean()), two_errors)
+        table.add(f"k-means, {k} clusters", f"{name} codes", "scikit-learn lloyd", theirs, ours, 1, excess(a.mean(), b.mean()), two_errors)
 
 
 LINES = {

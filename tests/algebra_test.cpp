@@ -238,16 +238,6 @@ TEST(Decompositions, EigenpairsOfASymmetricMatrix) {
   EXPECT_TRUE(symmetric_eigen(Matrix<double>().view()).empty());
 }
 
-// The path: diagonal 2, off-diagonal -1 has the eigenvalues 2 - 2 cos(pi k / (n + 1)).
-TEST(Decompositions, EigenvaluesOfATridiagonalMatrix) {
-  const std::size_t n = 17;
-  const std::vector<double> values = tridiagonal_eigenvalues(std::vector<double>(n, 2), std::vector<double>(n - 1, -1));
-  for (std::size_t k = 1; k <= n; ++k)
-    EXPECT_NEAR(values[k - 1], 2 - 2 * std::cos(std::acos(-1.0) * static_cast<double>(k) / static_cast<double>(n + 1)),
-                1e-14);
-  EXPECT_EQ(tridiagonal_eigenvalues({3}, {}), std::vector<double>{3});
-}
-
 TEST(Cholesky, SaysWhereThereIsNoFactor) {
   Matrix<double> a(2, 2, 1.0);
   a(1, 1) = 0.5;  // determinant -0.5

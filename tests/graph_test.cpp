@@ -56,7 +56,10 @@ Options options(GraphKind kind, EdgeWeight weight = EdgeWeight::binary, const ch
   return out;
 }
 
-Graph build(const Matrix<double>& X, const Options& o) { return build_graph<double>(X, o, {}); }
+/// NaN is a missing entry
+Graph build(const Matrix<double>& X, const Options& o) {
+  return build_graph<double>(prepare<double>({X, {}}, Normalize::none), o, {});
+}
 
 template <class Call>
 void expect_error(const Call& call, const std::string& part) {
@@ -107,7 +110,7 @@ TEST(Laplacian, IsolatedVertexHasAZeroRow) {
 TEST(Laplacian, HypergraphFormula) {
   Random random(1);
   Eigen::MatrixXd H = Eigen::MatrixXd::Zero(7, 9);
-  std::vector<double> weight(7);
+  Vector<double> weight(7);
   for (Index e = 0; e < 7; ++e) {
     weight[to_size(e)] = 0.1 + random.uniform();
     for (Index v = 0; v < 9; ++v)
@@ -211,7 +214,7 @@ TEST(Graph, PointsOnALine) {
   EXPECT_EQ(build(X, o).laplacian, hypergraph_laplacian(graph.incidence, {}));
   // squared distances 1, 1, 4, 16: mean 5.5
   o.edge_weight = EdgeWeight::heat;
-  const std::vector<double> heat{std::exp(-1 / 5.5), std::exp(-1 / 5.5), std::exp(-4 / 5.5), std::exp(-16 / 5.5)};
+  const Vector<double> heat{std::exp(-1 / 5.5), std::exp(-1 / 5.5), std::exp(-4 / 5.5), std::exp(-16 / 5.5)};
   expect_near(build(X, o).laplacian, full(hypergraph_laplacian(graph.incidence, heat)));
   expect_near(build(X, o).incidence, H, 0);
   o.edge_weight = EdgeWeight::probabilistic;
@@ -305,15 +308,15 @@ TEST(Graph, AnyNumberOfThreadsGivesTheSame) {
 TEST(Graph, FloatAndDoubleAgree) {
   const Matrix<double> X = gaussian(15, 200, 7);
   const Graph a = build(X, options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"));
-  const Graph b =
-      build_graph<float>(cast<float>(X.view()), options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"), {});
+  const Graph b = build_graph<float>(cast<float>(MatrixView<const double>(X)),
+                                     options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"), {});
   EXPECT_EQ(a.incidence, b.incidence);
 }
 
 TEST(Graph, CoordinatesOfTheUser) {
   const Matrix<double> points = gaussian(3, 50, 8);
   const Options o = options(GraphKind::hypergraph, EdgeWeight::cosine);
-  const Graph given = build_graph_from_neighbours(nearest<double>(points, o.k, {}), points, o);
+  const Graph given = build_graph_from_neighbours<double>(nearest<double>(points, o.k, {}), points, o);
   EXPECT_EQ(given.laplacian, build(points, o).laplacian);
 }
 
@@ -370,18 +373,19 @@ TEST(Graph, BadInput) {
 
   o = options(GraphKind::knn, EdgeWeight::cosine);
   const Neighbours good = nearest<double>(X, 3, {});
-  expect_error([&] { build_graph_from_neighbours(good, {}, o); }, "points: has 0 samples, must have 8");
+  expect_error([&] { build_graph_from_neighbours<double>(good, MatrixView<const double>(), o); },
+               "points: has 0 samples, must have 8");
   Neighbours bad = good;
   bad.index[3] = 8;
-  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "neighbour 8 of sample 1");
+  expect_error([&] { build_graph_from_neighbours<double>(bad, X, o); }, "neighbour 8 of sample 1");
   bad.index[3] = 1;
-  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "neighbour 1 of sample 1");
+  expect_error([&] { build_graph_from_neighbours<double>(bad, X, o); }, "neighbour 1 of sample 1");
   bad = good;
   bad.squared_distance[0] = std::nan("");
-  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "squared_distance");
+  expect_error([&] { build_graph_from_neighbours<double>(bad, X, o); }, "squared_distance");
   bad = good;
   bad.index.pop_back();
-  expect_error([&] { build_graph_from_neighbours(bad, X, o); }, "must each have k n = 24 entries");
+  expect_error([&] { build_graph_from_neighbours<double>(bad, X, o); }, "must each have k n = 24 entries");
 }
 
 }  // namespace

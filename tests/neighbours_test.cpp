@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string>
 
-#include "algebra/index.hpp"
 #include "algebra/random.hpp"
 
 namespace pacewise {
@@ -29,10 +28,16 @@ Matrix<T> gaussian(Index m, Index n, std::uint64_t seed, double shift = 0) {
 }
 
 template <class T>
-void make_holes(Matrix<T>& X, double share, std::uint64_t seed) {
+void make_missing(Matrix<T>& X, double share, std::uint64_t seed) {
   Random random(seed);
   for (Index p = 0; p < X.size(); ++p)
     if (random.uniform() < share) X.data()[p] = std::numeric_limits<T>::quiet_NaN();
+}
+
+/// NaN is a missing entry
+template <class T>
+Neighbours find(const Matrix<T>& X, Index k, const Control& control) {
+  return nearest<T>(prepare<T>({X, {}}, Normalize::none), k, control);
 }
 
 template <class T>
@@ -59,10 +64,10 @@ void expect_brute_force(const Matrix<T>& X, Index k, const Neighbours& found) {
       if (i != j) all.emplace_back(slow_distance(X, i, j), i);
     std::sort(all.begin(), all.end());
     for (Index q = 0; q < k; ++q) {
-      const auto [expected, index] = all[to_size(q)];
-      const double distance = found.squared_distance[to_size(j * k + q)];
+      const auto [expected, index] = all[static_cast<std::size_t>(q)];
+      const double distance = found.squared_distance[j * k + q];
       const bool comparable = expected < kInfinity;
-      ASSERT_EQ(found.index[to_size(j * k + q)], comparable ? index : -1) << "sample " << j << ", neighbour " << q;
+      ASSERT_EQ(found.index[j * k + q], comparable ? index : -1) << "sample " << j << ", neighbour " << q;
       if (comparable)
         ASSERT_NEAR(distance, static_cast<double>(expected), 1e-12 * static_cast<double>(expected));
       else
@@ -79,16 +84,16 @@ TYPED_TEST_SUITE(NeighboursOf, Precisions);
 TYPED_TEST(NeighboursOf, RandomData) {
   for (const Index m : {1, 3, 20, 65}) {
     const Matrix<TypeParam> X = gaussian<TypeParam>(m, 330, 7);
-    expect_brute_force(X, 5, nearest<TypeParam>(X, 5, {}));
+    expect_brute_force(X, 5, find(X, 5, {}));
   }
 }
 
 TYPED_TEST(NeighboursOf, FarFromTheOrigin) {
-  // without centring and a safe margin the rough distances are worthless here
+  // without centring and a safe margin distances from products are worthless here
   const Matrix<TypeParam> X = gaussian<TypeParam>(10, 300, 8, sizeof(TypeParam) == 4 ? 3e4 : 1e12);
   for (Index j = 0; j < X.cols(); ++j)
     for (Index i = 0; i < j; ++i) ASSERT_GT(slow_distance(X, i, j), 0);
-  const Neighbours found = nearest<TypeParam>(X, 4, {});
+  const Neighbours found = find(X, 4, {});
   expect_brute_force(X, 4, found);
 }
 
@@ -98,15 +103,15 @@ TYPED_TEST(NeighboursOf, TightClustersFarApart) {
   const auto tiny = static_cast<TypeParam>(sizeof(TypeParam) == 4 ? 1e-4 : 1e-9);
   for (Index j = 0; j < X.cols(); ++j)
     for (Index i = 0; i < X.rows(); ++i) X(i, j) = X(i, j) * tiny + static_cast<TypeParam>(j % 2 == 0 ? 1 : -1);
-  const Neighbours found = nearest<TypeParam>(X, 3, {});
+  const Neighbours found = find(X, 3, {});
   for (Index j = 0; j < X.cols(); j += 97) {
     std::vector<std::pair<long double, Index>> all;
     for (Index i = 0; i < X.cols(); ++i)
       if (i != j) all.emplace_back(slow_distance(X, i, j), i);
     std::sort(all.begin(), all.end());
     for (Index q = 0; q < 3; ++q) {
-      const double expected = static_cast<double>(all[to_size(q)].first);
-      EXPECT_NEAR(found.squared_distance[to_size(j * 3 + q)], expected, 1e-12 * expected);
+      const double expected = static_cast<double>(all[static_cast<std::size_t>(q)].first);
+      EXPECT_NEAR(found.squared_distance[j * 3 + q], expected, 1e-12 * expected);
     }
   }
 }
@@ -118,7 +123,7 @@ TYPED_TEST(NeighboursOf, TiesOnAnIntegerLattice) {
     X(1, j) = static_cast<TypeParam>(j / 6 % 6);
     X(2, j) = static_cast<TypeParam>(j / 36);
   }
-  for (const Index k : {1, 4, 6, 7, 30}) expect_brute_force(X, k, nearest<TypeParam>(X, k, {}));
+  for (const Index k : {1, 4, 6, 7, 30}) expect_brute_force(X, k, find(X, k, {}));
 }
 
 TYPED_TEST(NeighboursOf, DuplicatesAmongOthers) {
@@ -129,17 +134,17 @@ TYPED_TEST(NeighboursOf, DuplicatesAmongOthers) {
     const Index from = random.uniform() < 0.3 ? 0 : random.below(40);  // one sample occurs about ninety times
     for (Index i = 0; i < 5; ++i) X(i, j) = some(i, from);
   }
-  for (const Index k : {1, 3, 17, 299}) expect_brute_force(X, k, nearest<TypeParam>(X, k, {}));
+  for (const Index k : {1, 3, 17, 299}) expect_brute_force(X, k, find(X, k, {}));
 }
 
 TYPED_TEST(NeighboursOf, AllEqualPoints) {
   Matrix<TypeParam> X(7, 20000, static_cast<TypeParam>(0.1));  // quadratic time or memory would show
-  const Neighbours found = nearest<TypeParam>(X, 3, {});
+  const Neighbours found = find(X, 3, {});
   EXPECT_EQ(found.index[0], 1);
   EXPECT_EQ(found.index[3], 0);
   EXPECT_EQ(found.index[4], 2);
   for (Index j = 3; j < X.cols(); ++j)
-    for (Index q = 0; q < 3; ++q) ASSERT_EQ(found.index[to_size(j * 3 + q)], q);
+    for (Index q = 0; q < 3; ++q) ASSERT_EQ(found.index[j * 3 + q], q);
   for (const double d : found.squared_distance) ASSERT_EQ(d, 0);
 }
 
@@ -147,16 +152,16 @@ TYPED_TEST(NeighboursOf, NegativeZeroEqualsZero) {
   Matrix<TypeParam> X(2, 3);
   X(0, 1) = static_cast<TypeParam>(-0.0);
   X(1, 2) = 1;
-  expect_brute_force(X, 2, nearest<TypeParam>(X, 2, {}));
+  expect_brute_force(X, 2, find(X, 2, {}));
 }
 
 TYPED_TEST(NeighboursOf, HugeAndTinyValues) {
   const Matrix<TypeParam> plain = gaussian<TypeParam>(6, 100, 12);
-  const Neighbours expected = nearest<TypeParam>(plain, 4, {});
+  const Neighbours expected = find(plain, 4, {});
   for (const int exponent : {-90, 90}) {  // squares leave the range of float
     Matrix<TypeParam> X = plain;
     for (Index p = 0; p < X.size(); ++p) X.data()[p] = std::ldexp(X.data()[p], exponent);
-    const Neighbours found = nearest<TypeParam>(X, 4, {});
+    const Neighbours found = find(X, 4, {});
     EXPECT_EQ(found.index, expected.index);
     for (std::size_t p = 0; p < found.index.size(); ++p)
       ASSERT_EQ(found.squared_distance[p], std::ldexp(expected.squared_distance[p], 2 * exponent));
@@ -166,8 +171,8 @@ TYPED_TEST(NeighboursOf, HugeAndTinyValues) {
 TYPED_TEST(NeighboursOf, MissingEntries) {
   for (const double share : {0.1, 0.5, 0.85}) {
     Matrix<TypeParam> X = gaussian<TypeParam>(9, 280, 13, 3);
-    make_holes(X, share, 14);
-    const Neighbours found = nearest<TypeParam>(X, 4, {});
+    make_missing(X, share, 14);
+    const Neighbours found = find(X, 4, {});
     EXPECT_TRUE(found.rescaled);
     expect_brute_force(X, 4, found);
   }
@@ -180,8 +185,8 @@ TYPED_TEST(NeighboursOf, SamplesWithoutAnythingInCommon) {
   X(0, 1) = 2;
   X(1, 2) = 5;
   X(1, 3) = 5;
-  const Neighbours found = nearest<TypeParam>(X, 2, {});
-  EXPECT_EQ(found.index, (std::vector<std::int32_t>{1, -1, 0, -1, 3, -1, 2, -1, -1, -1}));
+  const Neighbours found = find(X, 2, {});
+  EXPECT_EQ(found.index, (Vector<std::int32_t>{1, -1, 0, -1, 3, -1, 2, -1, -1, -1}));
   EXPECT_EQ(found.squared_distance[0], 2);  // 1 times m / |common| = 2
   EXPECT_EQ(found.squared_distance[4], 0);
 }
@@ -189,18 +194,18 @@ TYPED_TEST(NeighboursOf, SamplesWithoutAnythingInCommon) {
 TYPED_TEST(NeighboursOf, EmptySamplesDoNotMakeTheOthersIncomplete) {
   Matrix<TypeParam> X = gaussian<TypeParam>(4, 30, 15);
   for (Index i = 0; i < 4; ++i) X(i, 7) = std::numeric_limits<TypeParam>::quiet_NaN();
-  const Neighbours found = nearest<TypeParam>(X, 3, {});
+  const Neighbours found = find(X, 3, {});
   EXPECT_FALSE(found.rescaled);
   expect_brute_force(X, 3, found);
 }
 
 TYPED_TEST(NeighboursOf, AnyNumberOfThreadsGivesTheSame) {
   Matrix<TypeParam> X = gaussian<TypeParam>(12, 700, 16);
-  for (const bool holes : {false, true}) {
-    if (holes) make_holes(X, 0.2, 17);
-    const Neighbours one = nearest<TypeParam>(X, 6, threads(1));
+  for (const bool missing : {false, true}) {
+    if (missing) make_missing(X, 0.2, 17);
+    const Neighbours one = find(X, 6, threads(1));
     for (const int count : {2, 3, 8}) {
-      const Neighbours more = nearest<TypeParam>(X, 6, threads(count));
+      const Neighbours more = find(X, 6, threads(count));
       EXPECT_EQ(one.index, more.index);
       EXPECT_EQ(one.squared_distance, more.squared_distance);
     }
@@ -212,7 +217,7 @@ TYPED_TEST(NeighboursOf, ViewWithStride) {
   Matrix<TypeParam> X(6, 90);
   for (Index j = 0; j < 90; ++j)
     for (Index i = 0; i < 6; ++i) X(i, j) = wide(i + 2, j);
-  expect_brute_force(X, 3, nearest<TypeParam>(wide.view().block(2, 0, 6, 90), 3, {}));
+  expect_brute_force(X, 3, nearest<TypeParam>(MatrixView<const TypeParam>(wide.view().block(2, 0, 6, 90)), 3, {}));
 }
 
 TYPED_TEST(NeighboursOf, BadInput) {
@@ -231,7 +236,7 @@ TYPED_TEST(NeighboursOf, BadInput) {
   says(Matrix<TypeParam>(0, 5), 1, "must not be empty");
   Matrix<TypeParam> infinite = X;
   infinite(2, 3) = std::numeric_limits<TypeParam>::infinity();
-  says(infinite, 2, "sample 3, feature 2 is infinite");
+  says(infinite, 2, "sample 3, feature 2 is not finite");
 }
 
 TEST(Neighbours, StopsWhenToldTo) {
@@ -239,7 +244,7 @@ TEST(Neighbours, StopsWhenToldTo) {
   Control control;
   control.cancel = &cancel;
   const Matrix<double> X = gaussian<double>(3, 50, 20);
-  const Neighbours found = nearest<double>(X, 2, control);
+  const Neighbours found = find(X, 2, control);
   EXPECT_TRUE(std::all_of(found.index.begin(), found.index.end(), [](auto i) { return i == -1; }));
 }
 

@@ -85,8 +85,8 @@ TYPED_TEST(ProblemTest, NamesTheFirstBadPlaceOnAnyNumberOfThreads) {
     steep(0, j) = std::numeric_limits<T>::max();
   }
   const Normalization<T> given{Normalize::standard, Vector<T>(at(m), T(0)), Vector<T>(at(m), T(0.01))};
-  Matrix<T> wild = x;
-  for (const Index j : {999, 64, 700}) wild(2, j) = this->inf;
+  Matrix<T> infinite = x;
+  for (const Index j : {999, 64, 700}) infinite(2, j) = this->inf;
   for (const int threads : {1, 2, 5}) {
     Control control;
     control.threads = threads;
@@ -98,7 +98,7 @@ TYPED_TEST(ProblemTest, NamesTheFirstBadPlaceOnAnyNumberOfThreads) {
       }
       return std::string("accepted");
     };
-    EXPECT_NE(text(this->problem(wild), nullptr).find("sample 64, feature 2"), std::string::npos);
+    EXPECT_NE(text(this->problem(infinite), nullptr).find("sample 64, feature 2"), std::string::npos);
     EXPECT_NE(text(this->problem(x, w), nullptr).find("sample 300, feature 1"), std::string::npos);
     EXPECT_NE(text(this->problem(x, product), nullptr).find("sample 300, feature 2"), std::string::npos);
     EXPECT_NE(text(this->problem(steep), &given).find("sample 300, feature 0"), std::string::npos);
@@ -121,8 +121,7 @@ TYPED_TEST(ProblemTest, IsTheSameOnAnyNumberOfThreads) {
         Control control;
         control.threads = threads;
         Data<T> data = prepare<T>(this->problem(x, weights), kind, nullptr, control);
-        const Matrix<T> holes = with_holes(data, control);
-        EXPECT_TRUE(std::isnan(holes(5, 7)) && !std::isnan(holes(4, 7)));
+        EXPECT_TRUE(Samples<T>(data).missing(5, 7) && !Samples<T>(data).missing(4, 7));
         return data;
       };
       const Data<T> one = on(1);
@@ -219,7 +218,7 @@ TYPED_TEST(ProblemTest, RejectsDataWithNothingObserved) {
   EXPECT_EQ(this->message(this->problem(y, w)), "accepted");
 }
 
-TYPED_TEST(ProblemTest, WithoutHolesNothingIsAdded) {
+TYPED_TEST(ProblemTest, NothingIsAddedWhereNothingIsMissing) {
   using T = TypeParam;
   const Matrix<T> x = this->values();
   const Data<T> data = prepare(this->problem(x), Normalize::none);
@@ -230,7 +229,7 @@ TYPED_TEST(ProblemTest, WithoutHolesNothingIsAdded) {
   EXPECT_TRUE(data.sample_scale.empty());
   EXPECT_EQ(data.missing, 0);
   EXPECT_TRUE(data.notes.empty());
-  EXPECT_TRUE(with_holes(data).empty());
+  EXPECT_EQ(Samples<T>(data).weights, nullptr);
 }
 
 TYPED_TEST(ProblemTest, StridedValuesAreReadThroughTheView) {
@@ -328,18 +327,18 @@ TYPED_TEST(ProblemTest, StandardLeavesConstantFeaturesUnscaled) {
 TYPED_TEST(ProblemTest, NanIsWeightZeroToTheBit) {
   using T = TypeParam;
   const Matrix<T> x = this->values();
-  Matrix<T> holed = x, garbage = x;
+  Matrix<T> gappy = x, garbage = x;
   Weights<T> w;
   w.entry = Matrix<T>(5, 8, T(1));
   for (Index l = 0; l < 12; ++l) {
     const Index i = (3 * l) % 5, j = (5 * l) % 8;
-    holed(i, j) = this->nan;
+    gappy(i, j) = this->nan;
     garbage(i, j) = T(1e6);
     w.entry(i, j) = 0;
   }
   for (const Normalize kind : {Normalize::none, Normalize::unit, Normalize::standard}) {
-    const Data<T> a = prepare(this->problem(holed), kind), b = prepare(this->problem(garbage, w), kind),
-                  c = prepare(this->problem(holed, w), kind);
+    const Data<T> a = prepare(this->problem(gappy), kind), b = prepare(this->problem(garbage, w), kind),
+                  c = prepare(this->problem(gappy, w), kind);
     for (const Data<T>* other : {&b, &c}) {
       EXPECT_EQ(a.values, other->values);
       EXPECT_EQ(a.weights.entry, other->weights.entry);
@@ -367,9 +366,9 @@ TYPED_TEST(ProblemTest, SampleAndFeatureWeightZeroIsNotObserved) {
     const Data<T> data = prepare(this->problem(x, w), kind);
     EXPECT_TRUE(data.weights.entry.empty());
     EXPECT_EQ(data.missing, 5 + 8 - 1);
-    Matrix<T> holed = x;
-    for (Index j = 0; j < 8; ++j) holed(1, j) = this->nan;
-    const Data<T> same = prepare(this->problem(holed), kind);
+    Matrix<T> gappy = x;
+    for (Index j = 0; j < 8; ++j) gappy(1, j) = this->nan;
+    const Data<T> same = prepare(this->problem(gappy), kind);
     EXPECT_EQ(data.values, same.values);
     EXPECT_EQ(data.normalization.shift, same.normalization.shift);
     EXPECT_EQ(data.normalization.scale, same.normalization.scale);
@@ -423,9 +422,9 @@ TYPED_TEST(ProblemTest, GivenNormalizationIsAppliedToNewSamples) {
     EXPECT_EQ(again.normalization.kind, Normalize::standard);
     EXPECT_TRUE(again.notes.empty());  // constant over one sample, but that is not the training data
   }
-  Matrix<T> holed = fresh;
-  holed(2, 1) = this->nan;
-  const Data<T> data = prepare(this->problem(holed), Normalize::unit, &train.normalization);
+  Matrix<T> gappy = fresh;
+  gappy(2, 1) = this->nan;
+  const Data<T> data = prepare(this->problem(gappy), Normalize::unit, &train.normalization);
   for (Index j = 0; j < 4; ++j)
     for (Index i = 0; i < 5; ++i) {
       const double expected =
@@ -464,7 +463,7 @@ TYPED_TEST(ProblemTest, GivenNormalizationIsChecked) {
   EXPECT_THROW(prepare(this->problem(large), Normalize::none, &steep), Error);
 }
 
-TYPED_TEST(ProblemTest, HolesComeBackAsNan) {
+TYPED_TEST(ProblemTest, TheGraphSeesWhatIsMissing) {
   using T = TypeParam;
   Matrix<T> x = this->values();
   x(1, 2) = x(4, 7) = this->nan;
@@ -472,15 +471,14 @@ TYPED_TEST(ProblemTest, HolesComeBackAsNan) {
   w.sample.assign(8, 1);
   w.sample[5] = 0;
   const Data<T> data = prepare(this->problem(x, w), Normalize::unit);
-  const Matrix<T> holed = with_holes(data);
-  ASSERT_EQ(holed.rows(), 5);
-  ASSERT_EQ(holed.cols(), 8);
+  const Samples<T> samples(data);
+  ASSERT_EQ(samples.values.data, data.values.data());  // a view, no copy
   for (Index j = 0; j < 8; ++j)
     for (Index i = 0; i < 5; ++i) {
-      if (j == 5 || std::isnan(x(i, j)))
-        EXPECT_TRUE(std::isnan(holed(i, j)));
-      else
-        EXPECT_EQ(holed(i, j), data.values(i, j));
+      EXPECT_EQ(samples.missing(i, j), j == 5 || std::isnan(x(i, j)));
+      if (samples.missing(i, j)) {
+        EXPECT_EQ(samples.values(i, j), 0);
+      }
     }
 }
 

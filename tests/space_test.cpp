@@ -8,6 +8,7 @@
 
 #include "algebra/dense.hpp"
 #include "algebra/random.hpp"
+#include "graph/neighbours.hpp"
 #include "synthetic.hpp"
 
 namespace pacewise {
@@ -110,16 +111,16 @@ TEST(Space, SketchAgreesWithTheFullSvd) {
 TEST(Space, SameSeedSameBitsOnAnyNumberOfThreads) {
   const Index samples = synthetic::small() ? 300 : 700;
   Matrix<double> X = ours<double>(decaying(synthetic::small() ? 120 : 270, samples, 0.95, 3));
-  for (const bool holes : {false, true}) {
-    if (holes) X(3, 5) = X(100, samples - 50) = std::nan("");
+  for (const bool missing : {false, true}) {
+    if (missing) X(3, 5) = X(100, samples - 50) = std::nan("");
+    const Data<double> data = prepare<double>({X, {}}, Normalize::none);
     Control control;
     for (const Space::Kind kind : {Space::Kind::half, Space::Kind::robust}) {
       control.threads = 1;
-      const Coordinates one = project<double>(X, {kind, 12}, 42, control);
-      EXPECT_EQ(one.imputed, holes);
+      const Coordinates one = project<double>(data, {kind, 12}, 42, control);
       for (const int count : synthetic::small() ? std::vector<int>{3} : std::vector<int>{2, 3, 7}) {
         control.threads = count;
-        EXPECT_EQ(one.points, project<double>(X, {kind, 12}, 42, control).points);
+        EXPECT_EQ(one.points, project<double>(data, {kind, 12}, 42, control).points);
       }
     }
   }
@@ -167,14 +168,14 @@ TEST(Space, ASampleAtTheMeanIsAtZero) {
   }
 }
 
-TEST(Space, HolesInLowRankDataAreFilledIn) {
+TEST(Space, MissingEntriesOfLowRankDataAreFilledIn) {
   const Dense X = gaussian(60, 2, 9) * gaussian(2, 200, 10);
   Matrix<double> holes = ours<double>(X);
   Random random(11);
   for (Index p = 0; p < holes.size(); ++p)
     if (random.uniform() < 0.1) holes.data()[p] = std::nan("");
-  const Coordinates found = project<double>(holes, {Space::Kind::pca, 2}, 0, {});
-  EXPECT_TRUE(found.imputed);
+  const Coordinates found =
+      project<double>(prepare<double>({holes, {}}, Normalize::none), {Space::Kind::pca, 2}, 0, {});
   const Dense exact = exact_space(exact_svd(X), Space::Kind::pca, 2);
   expect_same_up_to_sign(theirs(found.points), exact, 0.02);
   // the features' means alone are far worse
@@ -270,9 +271,13 @@ TEST(Space, ASampleWithoutEntriesHasNoPlace) {
   Matrix<double> X = ours<double>(gaussian(5, 20, 12));
   for (Index i = 0; i < 5; ++i) X(i, 4) = std::nan("");
   for (const Space::Kind kind : kAllKinds) {
-    const Matrix<double> points = project<double>(X, {kind, 3}, 0, {}).points;
-    for (Index j = 0; j < 20; ++j)
-      for (Index d = 0; d < points.rows(); ++d) EXPECT_EQ(std::isnan(points(d, j)), j == 4);
+    const Coordinates found = project<double>(prepare<double>({X, {}}, Normalize::none), {kind, 3}, 0, {});
+    for (Index j = 0; j < 20; ++j) EXPECT_EQ(found.weights.sample[j], j == 4 ? 0 : 1);
+    const Neighbours near = nearest(found.samples(), 2, {});
+    for (Index j = 0; j < 20; ++j) {
+      EXPECT_EQ(near.index[2 * j] < 0, j == 4);
+      EXPECT_NE(near.index[2 * j], 4);
+    }
   }
 }
 

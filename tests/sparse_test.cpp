@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
-#include "algebra/index.hpp"
 #include "algebra/random.hpp"
 
 namespace pacewise {
@@ -14,8 +15,7 @@ namespace {
 Matrix<double> dense(const Sparse& a) {
   Matrix<double> out(a.rows, a.cols);
   for (Index j = 0; j < a.cols; ++j)
-    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
-      out(a.index[to_size(p)], j) += a.value[to_size(p)];
+    for (Index p = a.start[j]; p < a.start[j + 1]; ++p) out(a.index[p], j) += a.value[p];
   return out;
 }
 
@@ -44,12 +44,12 @@ void expect_says(const std::string& text, const std::string& part) {
 TEST(Sparse, TripletsAreSortedSummedAndZerosLeftOut) {
   const Sparse a =
       sparse_from_triplets(3, 2, {{2, 1, 1.0}, {0, 1, 4.0}, {2, 1, 0.5}, {1, 0, 0.0}, {0, 0, 2.0}, {0, 0, -2.0}});
-  EXPECT_EQ(a.start, (std::vector<Index>{0, 0, 2}));
-  EXPECT_EQ(a.index, (std::vector<std::int32_t>{0, 2}));
-  EXPECT_EQ(a.value, (std::vector<double>{4.0, 1.5}));
+  EXPECT_EQ(a.start, (Vector<Index>{0, 0, 2}));
+  EXPECT_EQ(a.index, (Vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(a.value, (Vector<double>{4.0, 1.5}));
   // in the order given: 1e16 absorbs a 1, so only this order gives 1
   const Sparse b = sparse_from_triplets(1, 1, {{0, 0, 1e16}, {0, 0, -1e16}, {0, 0, 1.0}});
-  EXPECT_EQ(b.value, (std::vector<double>{1.0}));
+  EXPECT_EQ(b.value, (Vector<double>{1.0}));
 }
 
 TEST(Sparse, SeparateGroupsAndTheirParts) {
@@ -76,7 +76,8 @@ TEST(Sparse, SeparateGroupsAndTheirParts) {
     const Matrix<double> part = dense(part_of(a, groups, g));
     ASSERT_EQ(part.cols(), static_cast<Index>(group.size()));
     for (Index j = 0; j < part.cols(); ++j)
-      for (Index i = 0; i < part.rows(); ++i) EXPECT_EQ(part(i, j), whole(group[to_size(i)], group[to_size(j)]));
+      for (Index i = 0; i < part.rows(); ++i)
+        EXPECT_EQ(part(i, j), whole(group[static_cast<std::size_t>(i)], group[static_cast<std::size_t>(j)]));
   }
 }
 
@@ -94,32 +95,59 @@ TEST(Sparse, TransposeTwiceIsTheSame) {
     for (Index j = 0; j < 23; ++j) EXPECT_EQ(da(i, j), dt(j, i));
 }
 
-TEST(Sparse, ProductAgreesWithDense) {
-  const Sparse a = random_sparse(13, 29, 0.25, 2), b = random_sparse(29, 11, 0.25, 3), c = multiply(a, b);
-  const Matrix<double> da = dense(a), db = dense(b), dc = dense(c);
-  for (Index i = 0; i < 13; ++i)
-    for (Index j = 0; j < 11; ++j) {
-      double sum = 0;
-      for (Index k = 0; k < 29; ++k) sum += da(i, k) * db(k, j);
-      EXPECT_NEAR(dc(i, j), sum, 1e-14);
-    }
-  for (Index j = 0; j < c.cols; ++j)
-    for (Index p = c.start[to_size(j)] + 1; p < c.start[to_size(j + 1)]; ++p)
-      EXPECT_LT(c.index[to_size(p - 1)], c.index[to_size(p)]);
-  EXPECT_THROW(multiply(a, a), Error);
+TEST(Sparse, Diagonal) {
+  const Sparse a = sparse_from_triplets(2, 3, {{0, 0, 1.0}, {1, 0, 2.0}, {0, 1, 3.0}, {0, 2, 4.0}});
+  EXPECT_EQ(diagonal(a), (std::vector<double>{1, 0}));
 }
 
-TEST(Sparse, ScaleAndDiagonal) {
-  const Sparse a = sparse_from_triplets(2, 3, {{0, 0, 1.0}, {1, 0, 2.0}, {1, 1, 3.0}, {0, 2, 4.0}});
-  const Matrix<double> s = dense(scale(a, {2, 3}, {5, 7, 11}));
-  EXPECT_EQ(s(0, 0), 10);
-  EXPECT_EQ(s(1, 0), 30);
-  EXPECT_EQ(s(1, 1), 63);
-  EXPECT_EQ(s(0, 2), 88);
-  EXPECT_EQ(scale(a, {}, {}), a);
-  EXPECT_EQ(diagonal(a), (std::vector<double>{1, 3}));
-  EXPECT_THROW(scale(a, {1.0}, {}), Error);
-  EXPECT_THROW(scale(a, {}, {1.0}), Error);
+Index bandwidth(const Sparse& a, const Vector<Index>& order) {
+  Vector<Index> position(a.cols, -1);
+  for (std::size_t p = 0; p < order.size(); ++p) position[order[p]] = static_cast<Index>(p);
+  Index widest = 0;
+  for (Index j = 0; j < a.cols; ++j)
+    for (Index p = a.start[j]; p < a.start[j + 1]; ++p)
+      widest = std::max(widest, std::abs(position[a.index[p]] - position[j]));
+  return widest;
+}
+
+TEST(Sparse, ReverseCuthillMcKeeOrdersShuffledPathsAndGrids) {
+  Random random(5);
+  const auto shuffled = [&](Index size) {
+    std::vector<std::int32_t> name(static_cast<std::size_t>(size));
+    std::iota(name.begin(), name.end(), 0);
+    for (Index i = size - 1; i > 0; --i)
+      std::swap(name[static_cast<std::size_t>(i)], name[static_cast<std::size_t>(random.below(i + 1))]);
+    return name;
+  };
+  const auto graph = [&](Index size, const std::vector<std::pair<std::int32_t, std::int32_t>>& edges) {
+    const auto name = shuffled(size);
+    std::vector<Triplet> entries;
+    for (const auto& [i, j] : edges)
+      for (const auto& [a, b] : {std::pair(i, j), std::pair(j, i)})
+        entries.push_back({name[static_cast<std::size_t>(a)], name[static_cast<std::size_t>(b)], -1.0});
+    return sparse_from_triplets(size, size, entries);
+  };
+  const auto check = [](const Sparse& a, Index most) {
+    const Vector<Index> order = reverse_cuthill_mckee(a);
+    Vector<Index> sorted = order, all(a.cols);
+    std::iota(all.begin(), all.end(), Index{0});
+    std::sort(sorted.begin(), sorted.end());
+    EXPECT_EQ(sorted, all);
+    EXPECT_LE(bandwidth(a, order), most);
+    EXPECT_EQ(reverse_cuthill_mckee(a), order);
+  };
+  std::vector<std::pair<std::int32_t, std::int32_t>> path, grid;
+  for (std::int32_t i = 0; i + 1 < 200; ++i)
+    if (i != 120) path.emplace_back(i, i + 1);  // two paths
+  check(graph(201, path), 1);                   // and a sample that has no neighbour
+  for (std::int32_t i = 0; i < 400; ++i) {
+    if (i % 20 != 19) grid.emplace_back(i, i + 1);
+    if (i + 20 < 400) grid.emplace_back(i, i + 20);
+  }
+  const Sparse square = graph(400, grid);
+  check(square, 25);  // the levels of breadth-first search are the diagonals
+  EXPECT_GT(bandwidth(square, reverse_cuthill_mckee(sparse_from_triplets(400, 400, {}))), 200);
+  EXPECT_TRUE(reverse_cuthill_mckee(Sparse{}).empty());
 }
 
 TEST(Sparse, SymmetryCheckNamesWhatIsWrong) {

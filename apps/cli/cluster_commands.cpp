@@ -156,15 +156,15 @@ int run_graph(const GraphArguments& a) {
                                 table.samples(), a.options.k));
   const std::string doing = fmt::format("neighbours of {} samples", table.samples());
   const std::function<void(double)> neighbours = [&](double share) { console.fraction(doing, share); };
-  control.neighbours_done = &neighbours;
+  control.progress = &neighbours;
   console.stage(doing);
   Graph graph;
   if (const auto file = a.files.find("graph_space"); file != a.files.end()) {
-    const Matrix<double> points = read_points(file->second, table.samples(), console);
-    graph = build_graph_from_neighbours(nearest<double>(points, a.options.k, control), points, a.options);
+    const Matrix<double> coordinates = read_points(file->second, table.samples(), console);
+    const Data<double> points = prepare<double>({coordinates, {}}, Normalize::none);
+    graph = build_graph_from_neighbours<double>(nearest<double>(points, a.options.k, control), points, a.options);
   } else {
-    const Matrix<double> holes = with_holes(data);
-    graph = build_graph<double>(holes.empty() ? data.values.view() : holes.view(), a.options, control);
+    graph = build_graph<double>(data, a.options, control);
   }
   if (interrupted()) throw Interrupted("interrupted; nothing was written");
   console.notes(data.notes);

@@ -155,7 +155,7 @@ class FitRun {
     const std::function<void(double)> neighbours = [&](double share) {
       console_.fraction("neighbours of the " + doing, share);
     };
-    control.neighbours_done = &neighbours;
+    control.progress = &neighbours;
     console_.stage(fmt::format("{} samples x {} features; {}first codes of {} atoms", table_.samples(),
                                table_.features(), graph ? doing + ", " : doing, options_.atoms));
     if (!a_.report.empty()) weight_history_.emplace(problem_, options_.level);

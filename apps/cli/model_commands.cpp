@@ -48,7 +48,7 @@ std::vector<Figure> figures_of(const ModelDataArguments& a, const Model<T>& mode
   control.threads = a.data.threads;
   control.cancel = &interrupted();
   const std::function<void(double)> neighbours = [&](double share) { console.fraction("neighbours", share); };
-  control.neighbours_done = &neighbours;
+  control.progress = &neighbours;
   console.stage("recomputing objective and certificates");
   std::vector<Figure> figures = verify(model, problem, inputs, control);
   if (interrupted()) throw Interrupted("interrupted; nothing was verified");

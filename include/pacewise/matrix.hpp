@@ -191,9 +191,9 @@ class Matrix {
 /// small next to the data, and their rounding would otherwise be the largest error of the codes step.
 struct Sparse {
   Index rows = 0, cols = 0;
-  std::vector<Index> start{0};      // cols + 1: column j is [start[j], start[j+1])
-  std::vector<std::int32_t> index;  // row of each entry
-  std::vector<double> value;
+  Vector<Index> start{0};      // cols + 1: column j is [start[j], start[j+1])
+  Vector<std::int32_t> index;  // row of each entry
+  Vector<double> value;
 
   Index nonzeros() const { return static_cast<Index>(index.size()); }
   bool empty() const { return rows == 0 || cols == 0; }

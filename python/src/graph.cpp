@@ -13,7 +13,9 @@ template <class T>
 nb::tuple build(const Rows<T>& X, const nb::dict& given, int threads) {
   const Options options = to_options(given);
   Graph graph;
-  run(threads, [&](const Control& control) { graph = build_graph<T>(view(X), options, control); });
+  run(threads, [&](const Control& control) {
+    graph = build_graph<T>(prepare<T>({view(X), {}}, Normalize::none, nullptr, control), options, control);
+  });
   nb::list notes;
   for (const auto& note : graph.notes) notes.append(note);
   return nb::make_tuple(from_sparse(std::move(graph.incidence)), from_sparse(std::move(graph.laplacian)), notes);
@@ -22,7 +24,9 @@ nb::tuple build(const Rows<T>& X, const nb::dict& given, int threads) {
 template <class T>
 nb::tuple neighbours(const Rows<T>& X, Index k, int threads) {
   Neighbours found;
-  run(threads, [&](const Control& control) { found = nearest<T>(view(X), k, control); });
+  run(threads, [&](const Control& control) {
+    found = nearest<T>(prepare<T>({view(X), {}}, Normalize::none, nullptr, control), k, control);
+  });
   const auto n = static_cast<std::size_t>(found.n), kk = static_cast<std::size_t>(found.k);
   auto* distance = found.squared_distance.data();
   auto* index = found.index.data();

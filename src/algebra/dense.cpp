@@ -15,7 +15,6 @@ void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda
              const int* lwork, int* info);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
              const int* lwork, int* iwork, const int* liwork, int* info);
-void dsterf_(const int* n, double* d, double* e, int* info);
 }
 
 namespace pacewise {
@@ -182,14 +181,6 @@ std::vector<double> symmetric_eigen(MatrixView<double> A) {
   dsyevd_("V", "L", &n, A.data, &lda, values.data(), work.data(), &lwork, integers.data(), &liwork, &info);
   if (info != 0) throw Error("symmetric eigenvalues: the matrix is not finite");
   return values;
-}
-
-std::vector<double> tridiagonal_eigenvalues(std::vector<double> diagonal, std::vector<double> off_diagonal) {
-  const int n = to_int(static_cast<Index>(diagonal.size()));
-  int info = 0;
-  dsterf_(&n, diagonal.data(), off_diagonal.data(), &info);
-  if (info != 0) throw Error("tridiagonal eigenvalues: the matrix is not finite");
-  return diagonal;
 }
 
 }  // namespace pacewise

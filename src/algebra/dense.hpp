@@ -33,7 +33,5 @@ void cholesky_invert(MatrixView<double> L);
 void orthonormalise(MatrixView<double> A);
 /// Symmetric A -> its eigenvectors, one per column, eigenvalues ascending; reads the lower triangle.
 std::vector<double> symmetric_eigen(MatrixView<double> A);
-/// Eigenvalues, ascending, of the symmetric tridiagonal matrix with this diagonal and off-diagonal
-std::vector<double> tridiagonal_eigenvalues(std::vector<double> diagonal, std::vector<double> off_diagonal);
 
 }  // namespace pacewise

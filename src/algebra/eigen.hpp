@@ -1,7 +1,8 @@
 #pragma once
 #include <Eigen/Core>
+#include <Eigen/SparseCore>
 
-#include "algebra/matrix.hpp"
+#include "algebra/sparse.hpp"
 
 namespace pacewise {
 
@@ -26,5 +27,12 @@ template <class T>
 EigenMap<const T> eigen(const Matrix<T>& a) {
   return eigen(a.view());
 }
+inline auto eigen(Vector<double>& x) { return Eigen::Map<Eigen::VectorXd>(x.data(), std::ssize(x)); }
+inline auto eigen(const Vector<double>& x) { return Eigen::Map<const Eigen::VectorXd>(x.data(), std::ssize(x)); }
+
+using EigenSparse = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int32_t>;
+EigenSparse to_eigen(const Sparse& a);
+/// Rows are sorted, entries that are 0 are left out.
+Sparse from_eigen(EigenSparse a);
 
 }  // namespace pacewise

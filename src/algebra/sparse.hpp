@@ -11,21 +11,25 @@ struct Triplet {
 };
 
 /// Duplicates are summed in the order given; explicit zeros are kept out.
-Sparse sparse_from_triplets(Index rows, Index cols, std::vector<Triplet> entries);
+Sparse sparse_from_triplets(Index rows, Index cols, const std::vector<Triplet>& entries);
 Sparse transpose(const Sparse& a);
-Sparse multiply(const Sparse& a, const Sparse& b);
-/// diag(left) * a * diag(right); an empty vector stands for ones
-Sparse scale(const Sparse& a, const std::vector<double>& left, const std::vector<double>& right);
 std::vector<double> diagonal(const Sparse& a);
+
 /// Rows of a symmetric matrix, in groups that no entry connects; every group ascending, and small ones put together
 /// until they have `least` members.
 struct Groups {
   std::vector<std::vector<Index>> members;
-  std::vector<std::int32_t> place;  // of every row within its group
+  Vector<std::int32_t> place;  // of every row within its group
 };
 Groups separate_groups(const Sparse& a, Index least);
 /// a(group, group), its zeros left out
 Sparse part_of(const Sparse& a, const Groups& groups, std::size_t group);
+
+/// An order of the rows of a symmetric matrix that keeps connected rows close: order[p] is the row at position p.
+/// Breadth first from a row of smallest degree, neighbours by degree, then reversed (Cuthill and McKee 1969, George
+/// 1971). Ties go to the smaller index.
+Vector<Index> reverse_cuthill_mckee(const Sparse& symmetric);
+
 /// Square, indices in range and sorted, finite, symmetric to rounding: else an Error that begins with `name`.
 void check_symmetric(const Sparse& a, const char* name);
 

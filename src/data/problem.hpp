@@ -28,22 +28,31 @@ struct Data {
   std::vector<std::string> notes;
 };
 
+/// Samples some entries of which may be missing, as the graph takes them: a view, of Data or of complete values.
+template <class T>
+struct Samples {
+  MatrixView<const T> values;           // m x n, finite
+  const Weights<T>* weights = nullptr;  // an entry of weight 0 is missing; nullptr: none is
+
+  Samples(MatrixView<const T> complete) : values(complete) {}
+  Samples(const Matrix<T>& complete) : values(complete) {}
+  Samples(const Matrix<T>& all, const Weights<T>& w) : values(all), weights(&w) {}
+  Samples(const Data<T>& data) : values(data.values), weights(data.missing > 0 ? &data.weights : nullptr) {}
+  bool missing(Index i, Index j) const { return weights != nullptr && !((*weights)(i, j) > 0); }
+};
+
 /// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
 /// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where
 /// no value is missing. Of `control`, here and below, only the threads matter: nothing stops a check half-way.
 template <class T>
 bool validate(const Problem<T>& problem, const Control& control = {});
 
-/// Validate, normalise over the observed entries and move the holes from the values into the weights. How large a
+/// Validate, normalise over the observed entries and give missing ones weight 0. How large a
 /// weight is does not matter to the normalisation, only whether it is 0. unit: a zero sample stays zero. standard:
 /// population standard deviation; a feature that is constant is only shifted, one never observed is left alone. With
 /// `given`, new samples are put on its scale and `kind` is not looked at.
 template <class T>
 Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given = nullptr,
                 const Control& control = {});
-
-/// NaN again where the weight is 0: the form in which the graph stage takes holes. Empty when there are none.
-template <class T>
-Matrix<T> with_holes(const Data<T>& data, const Control& control = {});
 
 }  // namespace pacewise

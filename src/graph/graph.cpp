@@ -4,38 +4,34 @@
 #include <cmath>
 #include <cstdio>
 
-#include "algebra/index.hpp"
-#include "graph/part_of.hpp"
-
 namespace pacewise {
 namespace {
 
-void check_neighbours(const Neighbours& neighbours, MatrixView<const double> points, const Options& options) {
+void check_neighbours(const Neighbours& neighbours) {
   const std::size_t size = checked_size(neighbours.k, neighbours.n);
   if (neighbours.index.size() != size || neighbours.squared_distance.size() != size)
     throw Error("neighbours: index and squared_distance must each have k n = " + std::to_string(size) + " entries");
-  for (Index j = 0; j < neighbours.n; ++j)
-    for (Index q = 0; q < neighbours.k; ++q) {
-      const Index p = j * neighbours.k + q, i = neighbours.index[to_size(p)];
-      if (i < -1 || i >= neighbours.n || i == j)
-        throw Error("neighbours: neighbour " + std::to_string(i) + " of sample " + std::to_string(j) +
-                    " must be another sample below " + std::to_string(neighbours.n) + ", or -1");
-      if (i >= 0 && !(neighbours.squared_distance[to_size(p)] >= 0))
-        throw Error("neighbours: squared_distance " + std::to_string(neighbours.squared_distance[to_size(p)]) +
-                    " of sample " + std::to_string(j) + " must be non-negative");
-    }
-  if (options.edge_weight == EdgeWeight::cosine && points.cols != neighbours.n)
-    throw Error("points: has " + std::to_string(points.cols) + " samples, must have " + std::to_string(neighbours.n));
+  for (Index p = 0; p < static_cast<Index>(size); ++p) {
+    const Index i = neighbours.index[p], j = p / neighbours.k;
+    if (i < -1 || i >= neighbours.n || i == j)
+      throw Error("neighbours: neighbour " + std::to_string(i) + " of sample " + std::to_string(j) +
+                  " must be another sample below " + std::to_string(neighbours.n) + ", or -1");
+    if (i >= 0 && !(neighbours.squared_distance[p] >= 0))
+      throw Error("neighbours: squared_distance " + std::to_string(neighbours.squared_distance[p]) + " of sample " +
+                  std::to_string(j) + " must be non-negative");
+  }
 }
 
 /// cos over the entries both samples have, negative values cut to 0
-double cosine(const double* x, const double* y, Index size) {
+template <class T>
+double cosine(const Samples<T>& X, Index a, Index b) {
   double xy = 0, xx = 0, yy = 0;
-  for (Index i = 0; i < size; ++i) {
-    if (std::isnan(x[i]) || std::isnan(y[i])) continue;
-    xy += x[i] * y[i];
-    xx += x[i] * x[i];
-    yy += y[i] * y[i];
+  for (Index i = 0; i < X.values.rows; ++i) {
+    if (X.missing(i, a) || X.missing(i, b)) continue;
+    const auto x = static_cast<double>(X.values(i, a)), y = static_cast<double>(X.values(i, b));
+    xy += x * y;
+    xx += x * x;
+    yy += y * y;
   }
   return xy > 0 ? std::min(1.0, xy / std::sqrt(xx) / std::sqrt(yy)) : 0;
 }
@@ -51,33 +47,33 @@ double mean_distance(const Neighbours& neighbours) {
 }
 
 /// k x n, 0 where there is no neighbour
-std::vector<double> similarities(const Neighbours& neighbours, MatrixView<const double> points,
-                                 const Options& options) {
+template <class T>
+Vector<double> similarities(const Neighbours& neighbours, const Samples<T>& points, const Options& options) {
   const double width = options.heat_width > 0 ? options.heat_width : mean_distance(neighbours);
-  std::vector<double> out(neighbours.index.size(), 0.0);
+  Vector<double> out(neighbours.index.size(), 0.0);
   for (Index p = 0; p < static_cast<Index>(out.size()); ++p) {
-    const Index i = neighbours.index[to_size(p)], j = p / neighbours.k;
+    const Index i = neighbours.index[p], j = p / neighbours.k;
     if (i < 0) continue;
-    const double d = neighbours.squared_distance[to_size(p)];
+    const double d = neighbours.squared_distance[p];
     if (options.edge_weight == EdgeWeight::binary)
-      out[to_size(p)] = 1;
+      out[p] = 1;
     else if (options.edge_weight == EdgeWeight::cosine)
-      out[to_size(p)] = cosine(points.col(i), points.col(j), points.rows);
+      out[p] = cosine(points, i, j);
     else
-      out[to_size(p)] = d > 0 ? std::exp(-d / width) : 1;
+      out[p] = d > 0 ? std::exp(-d / width) : 1;
   }
   return out;
 }
 
 /// A_ij = max(w_ij, w_ji)
-Sparse affinity(const Neighbours& neighbours, const std::vector<double>& similarity) {
+Sparse affinity(const Neighbours& neighbours, const Vector<double>& similarity) {
   std::vector<Triplet> entries;
   entries.reserve(2 * similarity.size());
   for (Index p = 0; p < static_cast<Index>(similarity.size()); ++p) {
-    if (neighbours.index[to_size(p)] < 0) continue;
-    const auto i = neighbours.index[to_size(p)], j = static_cast<std::int32_t>(p / neighbours.k);
-    entries.push_back({i, j, similarity[to_size(p)]});
-    entries.push_back({j, i, similarity[to_size(p)]});
+    if (neighbours.index[p] < 0) continue;
+    const auto i = neighbours.index[p], j = static_cast<std::int32_t>(p / neighbours.k);
+    entries.push_back({i, j, similarity[p]});
+    entries.push_back({j, i, similarity[p]});
   }
   std::sort(entries.begin(), entries.end(), [](const Triplet& a, const Triplet& b) {
     return a.col != b.col ? a.col < b.col : a.row != b.row ? a.row < b.row : a.value > b.value;
@@ -89,33 +85,31 @@ Sparse affinity(const Neighbours& neighbours, const std::vector<double>& similar
 }
 
 /// Row j: sample j with 1, and its neighbours with 1 or, probabilistic, with their similarity
-Sparse incidence(const Neighbours& neighbours, const std::vector<double>& similarity, EdgeWeight weight) {
+Sparse incidence(const Neighbours& neighbours, const Vector<double>& similarity, EdgeWeight weight) {
   std::vector<Triplet> entries;
-  entries.reserve(similarity.size() + to_size(neighbours.n));
+  entries.reserve(similarity.size() + static_cast<std::size_t>(neighbours.n));
   for (Index j = 0; j < neighbours.n; ++j) {
     const auto edge = static_cast<std::int32_t>(j);
     entries.push_back({edge, edge, 1});
     for (Index p = j * neighbours.k; p < (j + 1) * neighbours.k; ++p)
-      if (neighbours.index[to_size(p)] >= 0)
-        entries.push_back(
-            {edge, neighbours.index[to_size(p)], weight == EdgeWeight::probabilistic ? similarity[to_size(p)] : 1});
+      if (neighbours.index[p] >= 0)
+        entries.push_back({edge, neighbours.index[p], weight == EdgeWeight::probabilistic ? similarity[p] : 1});
   }
   return sparse_from_triplets(neighbours.n, neighbours.n, std::move(entries));
 }
 
 /// heat, cosine: the mean similarity of the hyperedge's own vertex to the others in it; else ones
-std::vector<double> hyperedge_weights(const Neighbours& neighbours, const std::vector<double>& similarity,
-                                      EdgeWeight weight) {
-  std::vector<double> out(to_size(neighbours.n), 1.0);
+Vector<double> hyperedge_weights(const Neighbours& neighbours, const Vector<double>& similarity, EdgeWeight weight) {
+  Vector<double> out(neighbours.n, 1.0);
   if (weight == EdgeWeight::binary || weight == EdgeWeight::probabilistic) return out;
   for (Index j = 0; j < neighbours.n; ++j) {
     double sum = 0, count = 0;
     for (Index p = j * neighbours.k; p < (j + 1) * neighbours.k; ++p)
-      if (neighbours.index[to_size(p)] >= 0) {
-        sum += similarity[to_size(p)];
+      if (neighbours.index[p] >= 0) {
+        sum += similarity[p];
         ++count;
       }
-    if (count > 0) out[to_size(j)] = sum / count;
+    if (count > 0) out[j] = sum / count;
   }
   return out;
 }
@@ -148,10 +142,10 @@ std::string missing_share(Index missing, Index entries) {
 }
 
 template <class T>
-Index count_missing(MatrixView<const T> X) {
+Index count_missing(const Samples<T>& X) {
   Index missing = 0;
-  for (Index j = 0; j < X.cols; ++j)
-    missing += std::count_if(X.col(j), X.col(j) + X.rows, [](T x) { return std::isnan(x); });
+  for (Index j = 0; j < X.values.cols && X.weights != nullptr; ++j)
+    for (Index i = 0; i < X.values.rows; ++i) missing += X.missing(i, j) ? 1 : 0;
   return missing;
 }
 
@@ -163,12 +157,15 @@ double projection_share(Index m, Index n, Index dimensions) {
 
 }  // namespace
 
-Graph build_graph_from_neighbours(const Neighbours& neighbours, MatrixView<const double> points,
-                                  const Options& options) {
+template <class T>
+Graph build_graph_from_neighbours(const Neighbours& neighbours, const Samples<T>& points, const Options& options) {
   validate(options);
   if (options.graph == GraphKind::none) return {};
-  check_neighbours(neighbours, points, options);
-  const std::vector<double> similarity = similarities(neighbours, points, options);
+  check_neighbours(neighbours);
+  if (options.edge_weight == EdgeWeight::cosine && points.values.cols != neighbours.n)
+    throw Error("points: has " + std::to_string(points.values.cols) + " samples, must have " +
+                std::to_string(neighbours.n));
+  const Vector<double> similarity = similarities(neighbours, points, options);
   Graph graph;
   graph.incidence = incidence(neighbours, similarity, options.edge_weight);
   if (options.graph == GraphKind::knn)
@@ -181,46 +178,40 @@ Graph build_graph_from_neighbours(const Neighbours& neighbours, MatrixView<const
 }
 
 template <class T>
-Graph build_graph(MatrixView<const T> X, const Options& options, const Control& control) {
+Graph build_graph(const Samples<T>& X, const Options& options, const Control& control) {
   if (options.graph == GraphKind::none) return {};
   validate(options);
-  if (options.k >= X.cols)
-    throw Error("k = " + std::to_string(options.k) + ": must be less than the number of samples, " +
-                std::to_string(X.cols));
+  const Index m = X.values.rows, n = X.values.cols, missing = count_missing(X);
+  if (options.k >= n)
+    throw Error("k = " + std::to_string(options.k) + ": must be less than the number of samples, " + std::to_string(n));
+  const std::string share = missing_share(missing, std::max<Index>(m * n, 1));
   std::vector<std::string> notes;
-  const Index missing = count_missing(X);
-  const std::string share = missing_share(missing, std::max<Index>(X.rows * X.cols, 1));
-  Neighbours neighbours;
-  Matrix<double> points;
+  Graph graph;
   if (options.graph_space.kind == Space::Kind::raw) {
-    neighbours = nearest(X, options.k, control);
-    if (options.edge_weight == EdgeWeight::cosine) points = cast<double>(X);
+    graph = build_graph_from_neighbours(nearest(X, options.k, control), X, options);
     if (missing > 0)
       notes.push_back(share + ": the graph's distances are over the entries both samples have, times m / |common|");
   } else {
-    const double projected = projection_share(X.rows, X.cols, options.graph_space.dimensions);
-    const PartOf space(control, 0, projected), search(control, projected, 1);
-    points = project(X, options.graph_space, options.seed, space.control()).points;
-    neighbours = nearest<double>(points.view(), options.k, search.control());
-    if (points.rows() < options.graph_space.dimensions)
-      notes.push_back("graph space " + to_string(options.graph_space) + ": the data have only " +
-                      std::to_string(points.rows()) + " dimensions that stand out of rounding, all of them are used");
+    const double projected = projection_share(m, n, options.graph_space.dimensions);
+    const Coordinates found = project(X, options.graph_space, options.seed, control.part(0, projected));
+    const Samples<double> points = found.samples();
+    graph = build_graph_from_neighbours(nearest(points, options.k, control.part(projected, 1)), points, options);
+    const std::string rank = std::to_string(found.points.rows());
+    if (found.points.rows() < options.graph_space.dimensions)
+      notes.push_back("graph space " + to_string(options.graph_space) + ": the data have only " + rank +
+                      " dimensions that stand out of rounding, all of them are used");
     if (missing > 0)
-      notes.push_back(share + ": for the graph they are filled in by the rank-" + std::to_string(points.rows()) +
-                      " model of the data");
+      notes.push_back(share + ": for the graph they are filled in by the rank-" + rank + " model of the data");
   }
-  Graph graph = build_graph_from_neighbours(neighbours, points, options);
   graph.notes.insert(graph.notes.begin(), notes.begin(), notes.end());
   return graph;
 }
 
-Graph build_graph(MatrixView<const float> X, const Options& options, const Control& control) {
-  return build_graph<float>(X, options, control);
-}
-Graph build_graph(MatrixView<const double> X, const Options& options, const Control& control) {
-  return build_graph<double>(X, options, control);
-}
-template Graph build_graph<float>(MatrixView<const float>, const Options&, const Control&);
-template Graph build_graph<double>(MatrixView<const double>, const Options&, const Control&);
+#define PACEWISE_INSTANTIATE(T)                                                       \
+  template Graph build_graph(const Samples<T>&, const Options&, const Control&); \
+  template Graph build_graph_from_neighbours(const Neighbours&, const Samples<T>&, const Options&);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
 
 }  // namespace pacewise

@@ -1,12 +1,10 @@
-#include <algorithm>
+#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <cstdio>
 #include <string>
 
-#include "algebra/dense.hpp"
-#include "algebra/index.hpp"
+#include "algebra/eigen.hpp"
 #include "algebra/random.hpp"
-#include "algebra/sums.hpp"
 #include "graph/graph.hpp"
 
 namespace pacewise {
@@ -20,82 +18,60 @@ std::string figure(double value) {
 
 void check_non_negative(const Sparse& a, const std::string& name) {
   for (Index j = 0; j < a.cols; ++j)
-    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
-      if (!(a.value[to_size(p)] >= 0) || !std::isfinite(a.value[to_size(p)]))
-        throw Error(name + ": entry (" + std::to_string(a.index[to_size(p)]) + ", " + std::to_string(j) + ") is " +
-                    figure(a.value[to_size(p)]) + ", must be finite and non-negative");
-}
-
-std::vector<double> column_sums(const Sparse& a) {
-  std::vector<double> sum(to_size(a.cols), 0.0);
-  for (Index j = 0; j < a.cols; ++j)
-    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p) sum[to_size(j)] += a.value[to_size(p)];
-  return sum;
+    for (Index p = a.start[j]; p < a.start[j + 1]; ++p)
+      if (!(a.value[p] >= 0) || !std::isfinite(a.value[p]))
+        throw Error(name + ": entry (" + std::to_string(a.index[p]) + ", " + std::to_string(j) + ") is " +
+                    figure(a.value[p]) + ", must be finite and non-negative");
 }
 
 /// x^-1/2, and 0 where x = 0
-std::vector<double> inverse_roots(std::vector<double> x) {
-  for (double& v : x) v = v > 0 ? 1 / std::sqrt(v) : 0;
-  return x;
+Eigen::VectorXd inverse_roots(const Eigen::VectorXd& x) {
+  return x.unaryExpr([](double v) { return v > 0 ? 1 / std::sqrt(v) : 0; });
+}
+
+Eigen::VectorXd ones_where_positive(const Eigen::VectorXd& x) {
+  return x.unaryExpr([](double v) { return v > 0 ? 1.0 : 0.0; });
 }
 
 /// diag(d) - a
-Sparse subtract_from_diagonal(const std::vector<double>& d, const Sparse& a) {
-  std::vector<Triplet> entries;
-  entries.reserve(d.size() + a.index.size());
-  for (Index j = 0; j < a.cols; ++j) {
-    const auto col = static_cast<std::int32_t>(j);
-    entries.push_back({col, col, d[to_size(j)]});
-    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
-      entries.push_back({a.index[to_size(p)], col, -a.value[to_size(p)]});
-  }
-  return sparse_from_triplets(a.rows, a.cols, std::move(entries));
+Sparse subtract_from_diagonal(const Eigen::VectorXd& d, const EigenSparse& a) {
+  return from_eigen(EigenSparse(EigenSparse(d.asDiagonal()) - a));
 }
 
-std::vector<double> ones_where_positive(const std::vector<double>& x) {
-  std::vector<double> out(x.size());
-  std::transform(x.begin(), x.end(), out.begin(), [](double v) { return v > 0 ? 1.0 : 0.0; });
-  return out;
+/// a_ij *= l_i r_j; the product of the two first: with l = r a symmetric matrix stays symmetric to the last bit
+void scale(EigenSparse& a, const Eigen::VectorXd& l, const Eigen::VectorXd& r) {
+  for (Index j = 0; j < a.cols(); ++j)
+    for (EigenSparse::InnerIterator entry(a, j); entry; ++entry) entry.valueRef() *= l[entry.row()] * r[j];
 }
 
 /// Smallest Ritz value of a Lanczos run with full reorthogonalisation: never below the smallest eigenvalue, so a
-/// negative one proves that the matrix is not positive semidefinite.
-double smallest_ritz_value(const Sparse& a, double size) {
-  const Index n = a.rows, steps = std::min<Index>(n, 100);
-  Matrix<double> basis(n, steps);
-  std::vector<double> alpha, beta, w(to_size(n));
+/// negative one proves that the matrix is not positive semidefinite. `bound` >= every |eigenvalue|.
+double smallest_ritz_value(const EigenSparse& a, double bound) {
+  const Index n = a.rows(), steps = std::min<Index>(n, 100);
+  Eigen::MatrixXd Q(n, steps);  // A Q = Q T + a rest, T tridiagonal
+  Eigen::VectorXd diagonal(steps), off_diagonal(steps), w(n);
   Random random(1);
   for (double& x : w) x = random.normal();
-  const auto norm = [n](const std::vector<double>& x) { return std::sqrt(inner_product(x.data(), x.data(), n)); };
-  for (double length = norm(w);;) {
-    double* q = basis.col(static_cast<Index>(alpha.size()));
-    for (Index i = 0; i < n; ++i) q[i] = w[to_size(i)] / length;
-    std::fill(w.begin(), w.end(), 0.0);  // w = A q
-    for (Index j = 0; j < n; ++j)
-      for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
-        w[to_size(a.index[to_size(p)])] += a.value[to_size(p)] * q[j];
-    alpha.push_back(inner_product(w.data(), q, n));
-    const auto built = static_cast<Index>(alpha.size());
-    double before = 0;  // what falls to less than a tenth has lost a digit of its orthogonality: once more
-    length = norm(w);
+  for (Index k = 0;; ++k) {
+    Q.col(k) = w.normalized();
+    w = a * Q.col(k);
+    diagonal[k] = Q.col(k).dot(w);
+    double before = 0;  // until little is taken away: what falls much loses its orthogonality to rounding
     do {
-      before = length;
-      for (Index k = 0; k < built; ++k) {
-        const double* q_k = basis.col(k);
-        const double along = inner_product(q_k, w.data(), n);
-        for (Index i = 0; i < n; ++i) w[to_size(i)] -= along * q_k[i];
-      }
-      length = norm(w);
-    } while (length < 0.1 * before && length > 1e-13 * size);
-    if (built == steps || length <= 1e-13 * size) break;
-    beta.push_back(length);
+      before = w.norm();
+      w -= Q.leftCols(k + 1) * (Q.leftCols(k + 1).transpose() * w);
+    } while (w.norm() < 0.7 * before && w.norm() > 1e-13 * bound);
+    off_diagonal[k] = w.norm();
+    if (k + 1 < steps && w.norm() > 1e-13 * bound) continue;
+    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz;
+    ritz.computeFromTridiagonal(diagonal.head(k + 1), off_diagonal.head(k), Eigen::EigenvaluesOnly);
+    return ritz.eigenvalues().minCoeff();
   }
-  return tridiagonal_eigenvalues(alpha, beta).front();
 }
 
 }  // namespace
 
-Sparse hypergraph_laplacian(const Sparse& incidence, const std::vector<double>& edge_weight) {
+Sparse hypergraph_laplacian(const Sparse& incidence, const Vector<double>& edge_weight) {
   check_non_negative(incidence, "incidence");
   if (!edge_weight.empty() && static_cast<Index>(edge_weight.size()) != incidence.rows)
     throw Error("edge_weight: has " + std::to_string(edge_weight.size()) + " entries, must have one for each of the " +
@@ -104,43 +80,39 @@ Sparse hypergraph_laplacian(const Sparse& incidence, const std::vector<double>& 
     if (!(edge_weight[e] >= 0) || !std::isfinite(edge_weight[e]))
       throw Error("edge_weight: entry " + std::to_string(e) + " is " + figure(edge_weight[e]) +
                   ", must be finite and non-negative");
+  EigenSparse G = to_eigen(incidence);
+  Eigen::VectorXd weight = Eigen::VectorXd::Ones(incidence.rows);
+  if (!edge_weight.empty()) weight = eigen(edge_weight);
+  const Eigen::VectorXd vertex_degree = G.transpose() * weight, edge_degree = G * Eigen::VectorXd::Ones(G.cols());
   // G = (We / De)^1/2 H Dx^-1/2, L = 1 - G'G: symmetric to the last bit
-  const std::vector<double> vertex_degree = column_sums(scale(incidence, edge_weight, {}));
-  std::vector<double> root = inverse_roots(column_sums(transpose(incidence)));
-  for (std::size_t e = 0; e < edge_weight.size(); ++e) root[e] *= std::sqrt(edge_weight[e]);
-  const Sparse G = scale(incidence, root, inverse_roots(vertex_degree));
-  return subtract_from_diagonal(ones_where_positive(vertex_degree), multiply(transpose(G), G));
+  scale(G, weight.cwiseSqrt().cwiseProduct(inverse_roots(edge_degree)), inverse_roots(vertex_degree));
+  return subtract_from_diagonal(ones_where_positive(vertex_degree), EigenSparse(G.transpose()) * G);
 }
 
 Sparse graph_laplacian(const Sparse& affinity, bool normalized) {
   check_symmetric(affinity, "affinity");
   check_non_negative(affinity, "affinity");
-  const std::vector<double> degree = column_sums(affinity);
-  if (!normalized) return subtract_from_diagonal(degree, affinity);
-  const std::vector<double> root = inverse_roots(degree);
-  return subtract_from_diagonal(ones_where_positive(degree), scale(affinity, root, root));
+  EigenSparse A = to_eigen(affinity);
+  const Eigen::VectorXd degree = A * Eigen::VectorXd::Ones(A.cols());
+  if (!normalized) return subtract_from_diagonal(degree, A);
+  scale(A, inverse_roots(degree), inverse_roots(degree));
+  return subtract_from_diagonal(ones_where_positive(degree), A);
 }
 
 void check_laplacian(const Sparse& laplacian) {
   check_symmetric(laplacian, "laplacian");
-  const std::vector<double> on = diagonal(laplacian);
-  double size = 0;  // the largest row sum of sizes bounds every |eigenvalue|
-  double margin = std::numeric_limits<double>::infinity();
-  for (Index j = 0; j < laplacian.cols; ++j) {
-    double sum = 0;
-    for (Index p = laplacian.start[to_size(j)]; p < laplacian.start[to_size(j + 1)]; ++p)
-      sum += std::abs(laplacian.value[to_size(p)]);
-    size = std::max(size, sum);
-    margin = std::min(margin, on[to_size(j)] - (sum - std::abs(on[to_size(j)])));
-  }
-  const double tolerance = 1e-6 * size;
-  for (Index j = 0; j < laplacian.cols; ++j)
-    if (on[to_size(j)] < -tolerance)
-      throw Error("laplacian: diagonal entry " + std::to_string(j) + " is " + figure(on[to_size(j)]) +
+  if (laplacian.empty()) return;
+  const EigenSparse L = to_eigen(laplacian);
+  const Eigen::VectorXd on = L.diagonal(), sums = L.cwiseAbs() * Eigen::VectorXd::Ones(L.cols());
+  const double bound = sums.maxCoeff();  // the largest sum of a row's |entries| bounds every |eigenvalue|
+  const double tolerance = 1e-6 * bound;
+  for (Index j = 0; j < L.cols(); ++j)
+    if (on[j] < -tolerance)
+      throw Error("laplacian: diagonal entry " + std::to_string(j) + " is " + figure(on[j]) +
                   ", must be positive semidefinite");
-  // diagonal dominance: by Gershgorin no eigenvalue is below the margin
-  if (size == 0 || margin >= -tolerance) return;
-  const double smallest = smallest_ritz_value(laplacian, size);
+  // diagonal dominance: by Gershgorin no eigenvalue is below this margin
+  if (bound == 0 || (on + on.cwiseAbs() - sums).minCoeff() >= -tolerance) return;
+  const double smallest = smallest_ritz_value(L, bound);
   if (smallest < -tolerance)
     throw Error("laplacian: has an eigenvalue of at most " + figure(smallest) + ", must be positive semidefinite");
 }

@@ -4,15 +4,14 @@
 #include <cmath>
 #include <string>
 
-#include "algebra/index.hpp"
-#include "graph/rough.hpp"
+#include "algebra/dense.hpp"
+#include "graph/observed.hpp"
 
 namespace pacewise {
 namespace {
 
 constexpr Index kQueries = 256, kTargets = 1024;  // one panel of products; any size gives the same neighbours
 constexpr Index kChunk = 16;                      // targets tested at once
-constexpr Index kPatience = 32;                   // exact distances a query may need before products must be finer
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Candidate {
@@ -28,206 +27,176 @@ struct Ranked {
   }
 };
 
-/// Squared distance by direct summation in double: eight partial sums, always added in the same order. Equal in both
-/// directions to the last bit. Infinite where the two samples have no common entry.
-template <class T>
-double squared_distance(const T* x, const T* y, Index m, double scale, bool complete) {
-  double sum[8] = {};
-  if (complete) {
-    Index i = 0;
-    for (; i + 8 <= m; i += 8)
-      for (Index lane = 0; lane < 8; ++lane) {
-        const double d = static_cast<double>(x[i + lane]) * scale - static_cast<double>(y[i + lane]) * scale;
-        sum[lane] += d * d;
-      }
-    for (Index lane = 0; i < m; ++i, ++lane) {
-      const double d = static_cast<double>(x[i]) * scale - static_cast<double>(y[i]) * scale;
-      sum[lane] += d * d;
-    }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-  }
-  Index common = 0;
-  for (Index i = 0; i < m; ++i) {
-    const double d = static_cast<double>(x[i]) * scale - static_cast<double>(y[i]) * scale;
-    if (std::isnan(d)) continue;
-    sum[0] += d * d;
-    ++common;
-  }
-  return common == 0 ? kInfinity : sum[0] * (static_cast<double>(m) / static_cast<double>(common));
-}
-
-/// What one query knows so far: `limit` is never below its k-th distance, so a target whose lower bound exceeds it is
-/// out for good. Candidates are evaluated when too many have gathered, hence memory is bounded whatever the data.
-template <class Distance>
-class Query {
- public:
-  void begin(Index k, Index capacity) {
-    k_ = to_size(k);
-    capacity_ = to_size(capacity);
-    limit_ = kInfinity;
-    evaluated_ = 0;
-    highs_.clear();
-    pending_.clear();
-    best_.clear();
-  }
-  Index evaluated() const { return evaluated_; }
-  Index pending() const { return static_cast<Index>(pending_.size()); }
-  double limit() const { return limit_; }
-
-  void offer(std::int32_t target, double low, double high, const Distance& distance) {
-    if (low > limit_) return;
-    pending_.push_back({low, target});
-    push_smallest(highs_, high);
-    if (highs_.size() == k_) limit_ = std::min(limit_, highs_.front());
-    if (pending_.size() < capacity_) return;
-    std::erase_if(pending_, [&](const Candidate& c) { return c.low > limit_; });
-    if (pending_.size() > capacity_ / 2) evaluate(distance);
-  }
-
-  /// the k nearest, in order
-  const std::vector<Ranked>& finish(const Distance& distance) {
-    evaluate(distance);
-    std::sort_heap(best_.begin(), best_.end());
-    return best_;
-  }
-
- private:
-  template <class V>
-  void push_smallest(std::vector<V>& heap, const V& value) const {
-    if (heap.size() == k_) {
-      if (!(value < heap.front())) return;
-      std::pop_heap(heap.begin(), heap.end());
-      heap.back() = value;
-    } else {
-      heap.push_back(value);
-    }
-    std::push_heap(heap.begin(), heap.end());
-  }
-
-  void evaluate(const Distance& distance) {
-    std::sort(pending_.begin(), pending_.end(), [](const Candidate& a, const Candidate& b) { return a.low < b.low; });
-    for (const Candidate& c : pending_) {
-      if (c.low > limit_) break;
-      const double d = distance(c.target);
-      ++evaluated_;
-      if (d == kInfinity) continue;
-      push_smallest(best_, Ranked{d, c.target});
-      if (best_.size() == k_) limit_ = std::min(limit_, best_.front().distance);
-    }
-    pending_.clear();
-  }
-
-  std::size_t k_ = 0, capacity_ = 0;
-  Index evaluated_ = 0;  // exact distances so far
-  double limit_ = kInfinity;
-  std::vector<double> highs_;       // max-heap of the k smallest upper bounds
-  std::vector<Candidate> pending_;  // not yet evaluated
-  std::vector<Ranked> best_;        // max-heap of the k nearest evaluated
-};
-
-/// Neighbours among distinct samples: for each query the k nearest others, fewer where fewer are comparable. R is the
-/// arithmetic of the products that rule targets out; those it cannot are measured exactly, so it changes no answer.
+/// The k nearest of every sample of a list. Products in R select a few candidates by a bound on their rounding error;
+/// those are measured exactly, by differences in double, so R changes no answer. With z the centred samples (0 where
+/// missing), o their 0/1 masks, N = |z_i|^2 + |z_j|^2 and c_ij = o_i'o_j the squared distance is
+///   complete:  N - 2 z_i'z_j = N + s_ij,      missing:  (m / c_ij) (z_i^2'o_j + o_i'z_j^2 - 2 z_i'z_j) = (m / c_ij)
+///   s_ij.
+/// A sum of p products in any order is off by at most p u / (1 - p u) times the sum of their sizes, here at most N: the
+/// distance lies in f (s + low_i + low_j) .. f (s + high_i + high_j), f = 1 or m / c, where low and high of a sample
+/// are its norm (complete) or 0 (missing), minus or plus error() times its norm.
 template <class T, class R>
 class Search {
  public:
-  Search(MatrixView<const T> X, const Observed& observed, const EqualSamples& equal, Index k, const Control& control)
-      : X_(X),
-        equal_(equal),
-        scale_(observed.scale() / 2),
-        rough_(X, observed, equal.representative, control),
-        k_(std::min(k, equal.groups() - 1)) {}
+  Search(const Samples<T>& X, const Observed& observed, const Vector<std::int32_t>& samples, Index k,
+         const Control& control)
+      : X_(X.values), samples_(samples), scale_(observed.scale() / 2), k_(static_cast<std::size_t>(k)) {  // |z| < 1
+    const Index m = X_.rows, u = static_cast<Index>(samples.size());
+    complete_ = std::all_of(samples.begin(), samples.end(), [&](auto j) { return observed.count[j] == m; });
+    z_ = Matrix<R>(m, u);
+    if (!complete_) mask_ = square_ = Matrix<R>(m, u);
+    low_.resize(u);
+    high_.resize(u);
+    rounded_low_.resize(u);
+    underflow_ = 8 * static_cast<double>(m + 8) * static_cast<double>(std::numeric_limits<R>::min());
+    parallel_blocks(block_count(u), control, [&](Index block, int) {
+      for (Index j = block * kBlock; j < block * kBlock + block_length(u, block); ++j) {
+        const T* x = X_.col(samples[j]);
+        double norm = 0;
+        for (Index i = 0; i < m; ++i) {
+          if (!complete_ && X.missing(i, samples[j])) continue;
+          const R z = static_cast<R>(static_cast<double>(x[i]) * scale_ - observed.mean[i] * scale_);
+          z_(i, j) = z;
+          norm += static_cast<double>(z) * static_cast<double>(z);
+          if (complete_) continue;
+          mask_(i, j) = 1;
+          square_(i, j) = z * z;
+        }
+        low_[j] = (complete_ ? norm : 0) - error() * norm;
+        high_[j] = (complete_ ? norm : 0) + error() * norm;
+        rounded_low_[j] = static_cast<R>(low_[j]);
+      }
+    });
+  }
 
-  double scale() const { return scale_; }
-
-  /// Calls found(query, ranked, list) for each distinct sample of the blocks marked in `todo`; `list` is memory it may
-  /// use. A block in which products in R rule out too little is given up and stays marked, unless `patient`.
-  template <class Found>
-  void run(std::vector<char>& todo, bool patient, const Control& control, const Found& found) {
-    const Index u = rough_.samples();
-    std::vector<Scratch> scratch(to_size(thread_count(control)));
-    const auto blocks = static_cast<Index>(todo.size());
-    std::atomic<Index> done{0};
+  /// Writes the neighbours of the blocks of queries marked in `open` and clears their marks. A block in which R leaves
+  /// too many candidates is given up, unless `patient`.
+  void run(Vector<char>& open, bool patient, const Control& control, Neighbours& out) const {
+    const Index u = z_.cols(), blocks = static_cast<Index>(open.size());
+    std::vector<Scratch> scratch(static_cast<std::size_t>(thread_count(control)));
+    std::atomic<Index> done{std::count(open.begin(), open.end(), char{0})};
     parallel_blocks(blocks, control, [&](Index block, int worker) {
-      if (todo[to_size(block)] == 0) return;
+      if (open[block] == 0) return;
       const Index first = block * kQueries, queries = block_length(u, block, kQueries);
-      Scratch& mine = scratch[to_size(worker)];
-      mine.prepare(rough_.complete());
-      for (Index q = 0; q < queries; ++q) mine.query[to_size(q)].begin(k_, 1024 + 4 * k_);
-      for (Index target = 0; target < u && k_ > 0; target += kTargets) {
+      Scratch& mine = scratch[static_cast<std::size_t>(worker)];
+      mine.best.assign(kQueries, {});
+      Index measured = 0, settled = 0;
+      for (Index target = 0; target < u && settled < queries; target += kTargets) {
         if (control.stop()) return;
         const Index targets = std::min(kTargets, u - target);
-        rough_.products(target, targets, first, queries, {mine.s.data(), targets, queries},
-                        {mine.c.data(), targets, queries});
-        Index evaluated = 0;
+        multiply(target, targets, first, queries, mine);
+        settled = 0;
         for (Index q = 0; q < queries; ++q) {
-          scan(first + q, target, targets, mine.s.data() + q * targets,
-               rough_.complete() ? nullptr : mine.c.data() + q * targets, mine.query[to_size(q)]);
-          evaluated += mine.query[to_size(q)].evaluated() + mine.query[to_size(q)].pending();
+          measured += scan(first + q, target, targets, mine, q);
+          settled += settled_at_zero(mine.best[static_cast<std::size_t>(q)]) ? 1 : 0;
         }
-        if (!patient && evaluated > queries * (kPatience + 8 * k_ + (target + targets) / 16)) return;
+        if (!patient && measured > queries * (32 + 8 * out.k + (target + targets) / 16)) return;
       }
-      for (Index q = 0; q < queries; ++q)
-        found(first + q, mine.query[to_size(q)].finish(Exact{this, first + q}), mine.list);
-      todo[to_size(block)] = 0;
-      const double share = static_cast<double>(++done) / static_cast<double>(blocks);
-      if (worker == 0 && control.neighbours_done != nullptr) (*control.neighbours_done)(share);
+      for (Index q = 0; q < queries; ++q) {
+        std::vector<Ranked>& best = mine.best[static_cast<std::size_t>(q)];
+        std::sort_heap(best.begin(), best.end());
+        Index p = samples_[first + q] * out.k;
+        for (const Ranked& r : best) {
+          out.index[p] = samples_[r.target];
+          out.squared_distance[p++] = r.distance / scale_ / scale_;
+        }
+      }
+      open[block] = 0;
+      ++done;
+      if (worker == 0) control.report(static_cast<double>(done) / static_cast<double>(blocks));
     });
   }
 
  private:
-  struct Exact {
-    const Search* search;
-    Index query;
-    double operator()(std::int32_t target) const {
-      const auto& columns = search->equal_.representative;
-      return squared_distance(search->X_.col(columns[to_size(query)]), search->X_.col(columns[to_size(target)]),
-                              search->X_.rows, search->scale_, search->rough_.complete());
-    }
-  };
-
   struct Scratch {
-    Matrix<R> s, c;
-    std::vector<Query<Exact>> query;
-    std::vector<Ranked> list;
-    void prepare(bool complete) {
-      if (!query.empty()) return;
-      s = Matrix<R>(kTargets, kQueries);
-      if (!complete) c = Matrix<R>(kTargets, kQueries);
-      query.resize(kQueries);
-    }
+    Matrix<R> s, c;                         // targets x queries
+    std::vector<std::vector<Ranked>> best;  // of each query: max-heap of the k nearest measured so far
+    std::vector<Candidate> candidates;
+    std::vector<double> high;
   };
 
-  /// A target is a candidate unless f (s + low_i + low_j) > limit. In the arithmetic of the products that reads
-  ///   s_t + low_t - w c_t <= bound;   complete: w = 0, bound = limit - low_i;   missing: w = limit / m, bound = -low_i
-  /// with w and bound rounded upwards.
-  void scan(Index i, Index target, Index targets, const R* s, const R* c, Query<Exact>& query) const {
-    const R* low = rough_.rounded_low() + target;
-    const Exact exact{this, i};
-    R w = 0, bound = 0;
-    double limit = -1;
-    for (Index t = 0; t < targets; t += kChunk) {
-      if (query.limit() != limit) set_bound(limit = query.limit(), i, c != nullptr, w, bound);
-      const Index end = std::min(t + kChunk, targets);
-      if (end - t == kChunk && !any_below(s + t, low + t, c == nullptr ? nullptr : c + t, w, bound)) continue;
-      for (Index p = t; p < end; ++p) {
-        if (target + p == i) continue;
-        const double common = c == nullptr ? 1 : static_cast<double>(c[p]);
-        if (common < 0.5) continue;
-        const double factor = c == nullptr ? 1 : static_cast<double>(rough_.features()) / common;
-        const double sum = static_cast<double>(s[p]);
-        const double slack = factor * rough_.underflow();
-        query.offer(static_cast<std::int32_t>(target + p),
-                    factor * (sum + rough_.low(target + p) + rough_.low(i)) - slack,
-                    factor * (sum + rough_.high(target + p) + rough_.high(i)) + slack, exact);
-      }
-    }
+  /// In units of N: the products; then centring (each z is off by u |z|, the squared distance by 4 u N); the evaluation
+  /// in double of the distance, at most 2 N, and of the norms; and the few operations that compare s with its bounds.
+  double error() const {
+    const double m = static_cast<double>(z_.rows()), u = std::numeric_limits<R>::epsilon() / 2.0, v = 0x1p-53;
+    const double terms = (complete_ ? 1 : 3) * m + 3, size = complete_ ? 1 : 2;
+    if (terms * u > 0.25) return 8;  // no statement: everything is a candidate
+    return 1.01 * (size * terms * u / (1 - terms * u) + 4 * (m + 8) * v + 32 * u);
   }
 
-  void set_bound(double limit, Index i, bool holes, R& w, R& bound) const {
+  /// s and, where entries are missing, c
+  void multiply(Index target, Index targets, Index query, Index queries, Scratch& mine) const {
+    const auto add = [&](double a, const Matrix<R>& left, const Matrix<R>& right, double keep, Matrix<R>& out) {
+      gemm<R>(Op::transposed, Op::plain, a, left.view().columns(target, targets), right.view().columns(query, queries),
+              keep, out.view());
+    };
+    mine.s.resize_for_overwrite(targets, queries);
+    add(-2, z_, z_, 0, mine.s);
+    if (complete_) return;
+    mine.c.resize_for_overwrite(targets, queries);
+    add(1, square_, mask_, 1, mine.s);
+    add(1, mask_, square_, 1, mine.s);
+    add(1, mask_, mask_, 0, mine.c);
+  }
+
+  /// Targets come in ascending order: once all k are at distance 0 no later one can take a place.
+  bool settled_at_zero(const std::vector<Ranked>& best) const {
+    return best.size() == k_ && best.front().distance == 0;
+  }
+
+  /// One query against one panel of targets. Returns how many it measured.
+  Index scan(Index i, Index target, Index targets, Scratch& mine, Index q) const {
+    std::vector<Ranked>& best = mine.best[static_cast<std::size_t>(q)];
+    if (settled_at_zero(best)) return 0;
+    double limit = best.size() == k_ ? best.front().distance : kInfinity;
+    select(i, target, targets, mine.s.col(q), complete_ ? nullptr : mine.c.col(q), limit, mine);
+    if (mine.high.size() > k_) {  // k of this panel are no farther than the k-th smallest upper bound
+      const auto kth = mine.high.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+      std::nth_element(mine.high.begin(), kth, mine.high.end());
+      limit = std::min(limit, *kth);
+    }
+    Index measured = 0;
+    for (const Candidate& candidate : mine.candidates) {
+      const bool full = best.size() == k_;
+      if (candidate.low > limit || (full && candidate.low >= best.front().distance)) continue;  // ties: smaller index
+      const Ranked found{squared_distance(i, candidate.target), candidate.target};
+      ++measured;
+      if (full && !(found < best.front())) continue;
+      if (full) {
+        std::pop_heap(best.begin(), best.end());
+        best.pop_back();
+      }
+      best.push_back(found);
+      std::push_heap(best.begin(), best.end());
+    }
+    return measured;
+  }
+
+  /// The targets with f (s + low_i + low_t) <= limit. In the arithmetic of the products that reads
+  ///   s_t + low_t - w c_t <= bound;   complete: w = 0, bound = limit - low_i;   missing: w = limit / m, bound = -low_i
+  /// with w and bound rounded upwards.
+  void select(Index i, Index target, Index targets, const R* s, const R* c, double limit, Scratch& mine) const {
     constexpr double up = 1 + 8 * static_cast<double>(std::numeric_limits<R>::epsilon());
-    const double raw = (holes ? 0 : limit) - rough_.low(i) + rough_.underflow();
-    w = holes && limit < kInfinity ? static_cast<R>(up * limit / static_cast<double>(rough_.features())) : R(0);
-    bound = limit < kInfinity ? static_cast<R>(raw > 0 ? raw * up : raw / up) : std::numeric_limits<R>::infinity();
+    const double m = static_cast<double>(X_.rows), raw = (complete_ ? limit : 0) - low_[i] + underflow_;
+    const R w = !complete_ && limit < kInfinity ? static_cast<R>(up * limit / m) : R(0);
+    const R bound =
+        limit < kInfinity ? static_cast<R>(raw > 0 ? raw * up : raw / up) : std::numeric_limits<R>::infinity();
+    mine.candidates.clear();
+    mine.high.clear();
+    for (Index t = 0; t < targets; t += kChunk) {
+      const Index end = std::min(t + kChunk, targets);
+      const R* low = rounded_low_.data() + target;
+      if (end - t == kChunk && !any_below(s + t, low + t, complete_ ? nullptr : c + t, w, bound)) continue;
+      for (Index p = t; p < end; ++p) {
+        const double common = complete_ ? m : static_cast<double>(c[p]), factor = m / common;
+        if (target + p == i || common < 0.5) continue;
+        const double sum = static_cast<double>(s[p]);
+        const double lower = factor * (sum + low_[target + p] + low_[i] - underflow_);
+        if (lower > limit) continue;
+        mine.candidates.push_back({std::max(lower, 0.0), static_cast<std::int32_t>(target + p)});
+        mine.high.push_back(factor * (sum + high_[target + p] + high_[i] + underflow_));
+      }
+    }
   }
 
   static bool any_below(const R* s, const R* low, const R* c, R w, R bound) {
@@ -239,75 +208,71 @@ class Search {
     return below != 0;
   }
 
-  MatrixView<const T> X_;
-  const EqualSamples& equal_;
-  double scale_;
-  RoughDistances<R> rough_;
-  Index k_;
-};
+  /// By direct summation in double: eight partial sums, always added in the same order. Equal in both directions to the
+  /// last bit.
+  double squared_distance(Index a, Index b) const {
+    const T *x = X_.col(samples_[a]), *y = X_.col(samples_[b]);
+    const R *in_x = complete_ ? nullptr : mask_.col(a), *in_y = complete_ ? nullptr : mask_.col(b);
+    const Index m = X_.rows;
+    double sum[8] = {}, common = complete_ ? static_cast<double>(m) : 0;
+    const auto add = [&](Index i, Index lane) {
+      double d = static_cast<double>(x[i]) * scale_ - static_cast<double>(y[i]) * scale_;
+      if (in_x != nullptr) {
+        const auto both = static_cast<double>(in_x[i] * in_y[i]);
+        d *= both;
+        common += both;
+      }
+      sum[lane] += d * d;
+    };
+    Index i = 0;
+    for (; i + 8 <= m; i += 8)
+      for (Index lane = 0; lane < 8; ++lane) add(i + lane, lane);
+    for (Index lane = 0; i < m; ++i, ++lane) add(i, lane);
+    const double total = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    return complete_ ? total : total * (static_cast<double>(m) / common);
+  }
 
-/// From distinct samples to all: a target stands for all samples equal to it, and the query's equals come at distance
-/// 0.
-void expand(const EqualSamples& equal, Index group, const std::vector<Ranked>& ranked, double unscale,
-            std::vector<Ranked>& list, Neighbours& out) {
-  list.clear();
-  const auto add = [&](Index g, double distance) {
-    const Index end = std::min(equal.start[to_size(g + 1)], equal.start[to_size(g)] + out.k + 1);
-    for (Index p = equal.start[to_size(g)]; p < end; ++p) list.push_back({distance, equal.member[to_size(p)]});
-  };
-  add(group, 0);
-  for (const Ranked& r : ranked) {
-    if (static_cast<Index>(list.size()) > out.k && r.distance > list.back().distance) break;
-    add(r.target, r.distance);
-  }
-  std::sort(list.begin(), list.end());
-  for (Index p = equal.start[to_size(group)]; p < equal.start[to_size(group + 1)]; ++p) {
-    const std::int32_t self = equal.member[to_size(p)];
-    Index filled = 0;
-    for (const Ranked& r : list) {
-      if (filled == out.k) break;
-      if (r.target == self) continue;
-      out.index[to_size(self * out.k + filled)] = r.target;
-      out.squared_distance[to_size(self * out.k + filled)] = r.distance * unscale * unscale;
-      ++filled;
-    }
-  }
-}
+  MatrixView<const T> X_;
+  const Vector<std::int32_t>& samples_;
+  double scale_, underflow_ = 0;  // what products below the smallest normal number can add to the error
+  std::size_t k_;
+  bool complete_ = true;
+  Matrix<R> z_, mask_, square_;  // m x u; the last two are empty when nothing is missing
+  Vector<double> low_, high_;    // u
+  Vector<R> rounded_low_;        // u
+};
 
 }  // namespace
 
 template <class T>
-Neighbours nearest(MatrixView<const T> X, Index k, const Control& control) {
-  const Index n = X.cols;
-  if (X.empty())
-    throw Error("X: " + std::to_string(n) + " samples of " + std::to_string(X.rows) + " features, must not be empty");
+Neighbours nearest(const Samples<T>& X, Index k, const Control& control) {
+  const Index m = X.values.rows, n = X.values.cols;
+  if (X.values.empty())
+    throw Error("X: " + std::to_string(n) + " samples of " + std::to_string(m) + " features, must not be empty");
   if (n > std::numeric_limits<std::int32_t>::max())
     throw Error("X: " + std::to_string(n) + " samples, must be below 2^31");
   if (k < 1 || k >= n)
     throw Error("k = " + std::to_string(k) + ": must be at least 1 and less than the number of samples, " +
                 std::to_string(n));
   const std::size_t size = checked_size(k, n);
-  Neighbours out{k, n, std::vector<std::int32_t>(size, -1), std::vector<double>(size, kInfinity), false};
+  Neighbours out{k, n, Vector<std::int32_t>(size, -1), Vector<double>(size, kInfinity), false};
   const Observed observed = observe(X, control);
-  const EqualSamples equal = group_equal(X, observed, control);
-  out.rescaled = std::any_of(observed.count.begin(), observed.count.end(), [&](auto c) { return c > 0 && c < X.rows; });
-  if (equal.groups() == 0 || control.stop()) return out;
-  std::vector<char> todo(to_size(block_count(equal.groups(), kQueries)), char{1});
-  const auto search = [&](auto rough, bool patient) {  // in the arithmetic of `rough`
-    Search<T, decltype(rough)> all(X, observed, equal, k, control);
-    all.run(todo, patient, control, [&](Index group, const std::vector<Ranked>& ranked, std::vector<Ranked>& list) {
-      expand(equal, group, ranked, 1 / all.scale(), list, out);
-    });
-  };
-  // Products in float cost half of those in double and mostly rule out as much: what they cannot decide comes after.
-  search(float{}, std::is_same_v<T, float>);
-  if constexpr (std::is_same_v<T, double>)
-    if (!control.stop() && std::any_of(todo.begin(), todo.end(), [](char open) { return open != 0; }))
-      search(double{}, true);
+  Vector<std::int32_t> samples;  // those with an observed entry
+  for (std::int32_t j = 0; j < n; ++j) {
+    if (observed.count[j] > 0) samples.push_back(j);
+    out.rescaled = out.rescaled || (observed.count[j] > 0 && observed.count[j] < m);
+  }
+  const auto u = static_cast<Index>(samples.size());
+  if (u < 2 || control.stop()) return out;
+  // Products in float cost half of those in double and mostly rule out as much; double does what they leave.
+  Vector<char> open(block_count(u, kQueries), char{1});
+  Search<T, float>(X, observed, samples, std::min(k, u - 1), control).run(open, false, control, out);
+  if (!control.stop() && std::find(open.begin(), open.end(), char{1}) != open.end())
+    Search<T, double>(X, observed, samples, std::min(k, u - 1), control).run(open, true, control, out);
   return out;
 }
 
-template Neighbours nearest<float>(MatrixView<const float>, Index, const Control&);
-template Neighbours nearest<double>(MatrixView<const double>, Index, const Control&);
+template Neighbours nearest<float>(const Samples<float>&, Index, const Control&);
+template Neighbours nearest<double>(const Samples<double>&, Index, const Control&);
 
 }  // namespace pacewise

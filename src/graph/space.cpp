@@ -3,24 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algebra/index.hpp"
 #include "graph/low_rank.hpp"
 
 namespace pacewise {
 namespace {
 
-double norm(const double* x, Index size) {
-  double sum = 0;
-  for (Index i = 0; i < size; ++i) sum += x[i] * x[i];
-  return std::sqrt(sum);
-}
-
+/// In the order of the entries, wherever the column stands: equal samples have equal norms.
 template <class T>
-double observed_norm(const T* x, Index size, double scale) {
+double norm(const T* x, Index size, double scale = 1) {
   double sum = 0;
   for (Index i = 0; i < size; ++i) {
     const double value = static_cast<double>(x[i]) * scale;
-    if (!std::isnan(value)) sum += value * value;
+    sum += value * value;
   }
   return std::sqrt(sum);
 }
@@ -28,17 +22,17 @@ double observed_norm(const T* x, Index size, double scale) {
 /// What p = W'y is multiplied with, direction by direction: pca 1, half 1 / sqrt(s), white 1 / s, and for robust
 /// sqrt(t) / s, t^2 = s^2 - e (sqrt(m) + sqrt(n))^2. The noise is what is left beyond the first D directions, or beyond
 /// half of all; where those are too few to tell, or fewer than three directions stand out of it, as half.
-std::vector<double> weights_of(Space::Kind kind, const LowRank& model, double scale) {
+Vector<double> weights_of(Space::Kind kind, const LowRank& model, double scale) {
   constexpr Index few = 16;
-  const std::vector<double>& s = model.values;
+  const Vector<double>& s = model.values;
   const Index m = model.directions.rows(), n = model.points.cols(), all = std::min(m, n);
   const Index signal = std::min(static_cast<Index>(s.size()), all / 2);
-  std::vector<double> out;
+  Vector<double> out;
   for (const double value : s)
     out.push_back(kind == Space::Kind::pca ? 1 / scale : kind == Space::Kind::white ? 1 / value : 1 / std::sqrt(value));
   if (kind != Space::Kind::robust || all - signal < few) return out;
   double rest = model.energy;
-  for (Index d = 0; d < signal; ++d) rest -= s[to_size(d)] * s[to_size(d)];
+  for (Index d = 0; d < signal; ++d) rest -= s[d] * s[d];
   const double noise = std::max(rest, 0.0) / (static_cast<double>(m - signal) * static_cast<double>(n - signal));
   const double edge = noise * std::pow(std::sqrt(static_cast<double>(m)) + std::sqrt(static_cast<double>(n)), 2);
   if (std::count_if(s.begin(), s.end(), [&](double value) { return value * value > edge; }) < 3) return out;
@@ -47,10 +41,10 @@ std::vector<double> weights_of(Space::Kind kind, const LowRank& model, double sc
 }
 
 /// All but pca to unit norm. What is at the mean to rounding stays at zero.
-void place(Space::Kind kind, const std::vector<double>& weights, double rounding, const double* p, double* out) {
+void place(Space::Kind kind, const Vector<double>& weights, double rounding, const double* p, double* out) {
   const Index D = static_cast<Index>(weights.size());
   if (kind != Space::Kind::pca && norm(p, D) <= rounding) return;
-  for (Index d = 0; d < D; ++d) out[d] = p[d] * weights[to_size(d)];
+  for (Index d = 0; d < D; ++d) out[d] = p[d] * weights[d];
   if (kind == Space::Kind::pca) return;
   const double length = norm(out, D);
   for (Index d = 0; d < D && length > 0; ++d) out[d] /= length;
@@ -59,37 +53,33 @@ void place(Space::Kind kind, const std::vector<double>& weights, double rounding
 }  // namespace
 
 template <class T>
-Coordinates project(MatrixView<const T> X, const Space& space, std::uint64_t seed, const Control& control) {
+Coordinates project(const Samples<T>& X, const Space& space, std::uint64_t seed, const Control& control) {
   if (space.kind == Space::Kind::raw)
     throw Error("graph space raw: has no projection, must be pca, half, white or robust");
   if (space.dimensions < 1)
     throw Error("graph space dimensions = " + std::to_string(space.dimensions) + ": must be at least 1");
-  if (X.empty())
-    throw Error("X: " + std::to_string(X.cols) + " samples of " + std::to_string(X.rows) +
-                " features, must not be empty");
-  const bool robust = space.kind == Space::Kind::robust;
+  const Index m = X.values.rows, n = X.values.cols;
+  if (X.values.empty())
+    throw Error("X: " + std::to_string(n) + " samples of " + std::to_string(m) + " features, must not be empty");
   const Observed observed = observe(X, control);
-  const LowRank model = low_rank(X, observed, space.dimensions, robust, seed, control);
-  const Index D = model.points.rows(), m = X.rows;
-  const double scale = observed.scale();
-  std::vector<double> mean = observed.mean;
-  for (double& value : mean) value *= scale;
-  const double mean_norm = norm(mean.data(), m);
-  const std::vector<double> weights = weights_of(space.kind, model, scale);
-  Coordinates out{Matrix<double>(std::max<Index>(D, 1), X.cols), observed.missing > 0};
-  for (Index j = 0; j < X.cols; ++j) {
-    if (observed.count[to_size(j)] == 0) {
-      std::fill_n(out.points.col(j), out.points.rows(), std::numeric_limits<double>::quiet_NaN());
+  const LowRank model = low_rank(X, observed, space.dimensions, space.kind == Space::Kind::robust, seed, control);
+  const double scale = observed.scale(), mean_norm = norm(observed.mean.data(), m, scale);
+  const Vector<double> weights = weights_of(space.kind, model, scale);
+  Coordinates out{Matrix<double>(std::max<Index>(model.points.rows(), 1), n), {}};
+  for (Index j = 0; j < n; ++j) {
+    if (observed.count[j] == 0) {
+      out.weights.sample.resize(n, 1.0);
+      out.weights.sample[j] = 0;
       continue;
     }
-    const double size = std::max(mean_norm, observed_norm(X.col(j), m, scale));
+    const double size = std::max(mean_norm, norm(X.values.col(j), m, scale));
     const double rounding = 8 * static_cast<double>(std::numeric_limits<T>::epsilon()) * size;
     place(space.kind, weights, rounding, model.points.col(j), out.points.col(j));
   }
   return out;
 }
 
-template Coordinates project<float>(MatrixView<const float>, const Space&, std::uint64_t, const Control&);
-template Coordinates project<double>(MatrixView<const double>, const Space&, std::uint64_t, const Control&);
+template Coordinates project(const Samples<float>&, const Space&, std::uint64_t, const Control&);
+template Coordinates project(const Samples<double>&, const Space&, std::uint64_t, const Control&);
 
 }  // namespace pacewise

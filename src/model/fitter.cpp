@@ -161,10 +161,10 @@ void Fitter<T>::build_graph_of_data(const FitInputs& inputs) {
     if (inputs.graph_points->cols() != n_)
       throw Error("graph_points has " + std::to_string(inputs.graph_points->cols()) +
                   " columns: must equal the number of samples = " + std::to_string(n_));
-    graph_ = build_graph_from_neighbours(nearest<double>(*inputs.graph_points, o.k, control_), *inputs.graph_points, o);
+    const Data<double> points = prepare<double>({*inputs.graph_points, {}}, Normalize::none, nullptr, control_);
+    graph_ = build_graph_from_neighbours<double>(nearest<double>(points, o.k, control_), points, o);
   } else {
-    const Matrix<T> holes = with_holes(data_, control_);
-    graph_ = build_graph<T>(holes.empty() ? data_.values.view() : holes.view(), o, control_);
+    graph_ = build_graph<T>(data_, o, control_);
   }
   notes_.insert(notes_.end(), graph_.notes.begin(), graph_.notes.end());
 }
