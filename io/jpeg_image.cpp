@@ -85,11 +85,10 @@ GreyImage decode_jpeg(const Reading& reading) {
   if (!read_header(&file.info, &errors, bytes, reading.bytes.size())) fail();
   if (file.info.jpeg_color_space == JCS_CMYK || file.info.jpeg_color_space == JCS_YCCK)
     reading.fail("JPEG", "is a CMYK image; save it as RGB or grey");
-  GreyImage image;
-  set_image_size(reading, image, file.info.image_width, file.info.image_height, 8);
-  std::vector<unsigned char> raw(image.pixels.size());
+  GreyImage image(reading, file.info.image_width, file.info.image_height, 8);
+  Vector<unsigned char> raw(image.pixels.size());
   if (!read_pixels(&file.info, &errors, raw.data(), file.info.image_width)) fail();
-  for (std::size_t i = 0; i < raw.size(); ++i) image.pixels[i] = raw[i];
+  std::copy(raw.begin(), raw.end(), image.pixels.begin());
   return image;
 }
 

@@ -1,24 +1,13 @@
 #include "io/mat5_check.hpp"
 
-#include "io/inflate.hpp"
-
 namespace pacewise {
 namespace {
 
 enum : std::uint32_t { kInt32 = 5, kUint32 = 6, kMatrix = 14, kCompressed = 15 };
-enum : std::uint32_t {
-  kCell = 1,
-  kStruct = 2,
-  kObject = 3,
-  kChar = 4,
-  kSparse = 5,
-  kUint64 = 15,
-  kFunction = 16,
-  kOpaque = 17
-};
+enum : std::uint32_t { kCell = 1, kStruct = 2, kObject = 3, kSparse = 5, kFunction = 16, kOpaque = 17 };
 
 /// Bytes of one item of a numeric element; 0 for types that hold no numbers.
-std::size_t item_size(std::uint32_t type) {
+std::size_t item_bytes(std::uint32_t type) {
   static constexpr std::size_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 4, 0, 8, 0, 0, 8, 8, 0, 0, 1, 2, 4};
   return type < std::size(sizes) ? sizes[type] : 0;
 }
@@ -35,14 +24,14 @@ class Walker {
   void file() {
     std::string_view rest = reading_.bytes.substr(128);
     while (!rest.empty()) {
-      const Element element = next(rest, "");
-      if (element.type == kCompressed) {
-        const auto unpacked = inflate_stream(reading_, element.body, "compressed variable");
-        std::string_view inner = *unpacked;
-        while (!inner.empty()) matrix(next(inner, ""), 0);
-      } else {
+      Element element = next(rest, "");
+      if (element.type != kCompressed) {
         matrix(element, 0);
+        continue;
       }
+      std::string unpacked;
+      reading_.inflate(element.body, unpacked, "compressed variable");
+      for (std::string_view inner = unpacked; !inner.empty();) matrix(next(inner, ""), 0);
     }
   }
 
@@ -116,7 +105,7 @@ class Walker {
 
   Element numeric(std::string_view& rest, const std::string& name) const {
     const Element element = next(rest, name);
-    const std::size_t item = item_size(element.type);
+    const std::size_t item = item_bytes(element.type);
     if (item == 0 || element.body.size() % item != 0) truncated(name);
     return element;
   }
@@ -125,14 +114,14 @@ class Walker {
     for (int part = 0; part < (complex ? 2 : 1); ++part) {
       if (count == 0 && rest.empty()) return;
       const Element element = numeric(rest, name);
-      const std::size_t items = element.body.size() / item_size(element.type);
+      const std::size_t items = element.body.size() / item_bytes(element.type);
       if (static_cast<double>(items) != count) truncated(name);
     }
   }
 
   void sparse(std::string_view rest, const std::string& name, double columns, bool complex) const {
     const Element rows = numeric(rest, name), starts = numeric(rest, name);
-    if (item_size(rows.type) != 4 || item_size(starts.type) != 4) truncated(name);
+    if (item_bytes(rows.type) != 4 || item_bytes(starts.type) != 4) truncated(name);
     const std::size_t places = starts.body.size() / 4;
     if (static_cast<double>(places) != columns + 1) truncated(name);
     std::uint32_t before = 0;
@@ -143,7 +132,7 @@ class Walker {
     }
     for (int part = 0; part < (complex ? 2 : 1); ++part) {
       const Element values = numeric(rest, name);
-      if (values.body.size() / item_size(values.type) < before) truncated(name);
+      if (values.body.size() / item_bytes(values.type) < before) truncated(name);
     }
   }
 

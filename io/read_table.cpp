@@ -3,14 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "io/csv.hpp"
-#include "io/hdf5.hpp"
-#include "io/idx.hpp"
-#include "io/image_folder.hpp"
-#include "io/mat.hpp"
-#include "io/matrix_market.hpp"
-#include "io/npy.hpp"
-#include "io/npz.hpp"
+#include "io/formats.hpp"
 
 namespace pacewise {
 namespace {
@@ -24,28 +17,29 @@ const char* format_name(Format format) {
 
 /// Formats people try that hold no numbers we could read.
 const char* known_other(std::string_view bytes) {
+  static constexpr const char *pickle = "is a Python pickle; save it with numpy.save",
+                              *utf16 = "is UTF-16 text; save it as UTF-8",
+                              *colour = "is a colour PPM image; convert it to PGM or PNG";
   static constexpr std::pair<std::string_view, const char*> kinds[] = {
       {"BZh", "is compressed by bzip2; decompress it first"},
-      {"\xfd"
-       "7zXZ",
-       "is compressed by xz; decompress it first"},
+      {"\xfd\x37zXZ", "is compressed by xz; decompress it first"},
       {"\x28\xb5\x2f\xfd", "is compressed by zstd; decompress it first"},
       {"7z\xbc\xaf", "is a 7z archive; unpack it first"},
       {"PAR1", "is a Parquet file; export it as .csv or .npy"},
       {"%PDF", "is a PDF document; export the numbers as .csv"},
       {"\xd0\xcf\x11\xe0", "is an old Excel file; export it as .csv"},
-      {"\x80\x02", "is a Python pickle; save it with numpy.save"},
-      {"\x80\x03", "is a Python pickle; save it with numpy.save"},
-      {"\x80\x04", "is a Python pickle; save it with numpy.save"},
-      {"\x80\x05", "is a Python pickle; save it with numpy.save"},
-      {"\xff\xfe", "is UTF-16 text; save it as UTF-8"},
-      {"\xfe\xff", "is UTF-16 text; save it as UTF-8"},
-      {"P6", "is a colour PPM image; convert it to PGM or PNG"},
-      {"P3", "is a colour PPM image; convert it to PGM or PNG"},
       {"GIF8", "is a GIF image; convert it to PNG"},
-      {"\x1f\x8b", "is compressed twice or by an unknown gzip method; decompress it first"}};
+      {"\x1f\x8b", "is compressed twice or by an unknown gzip method; decompress it first"},
+      {"\x80\x02", pickle},
+      {"\x80\x03", pickle},
+      {"\x80\x04", pickle},
+      {"\x80\x05", pickle},
+      {"\xff\xfe", utf16},
+      {"\xfe\xff", utf16},
+      {"P6", colour},
+      {"P3", colour}};
   for (const auto& [magic, text] : kinds)
-    if (bytes.substr(0, magic.size()) == magic) return text;
+    if (bytes.starts_with(magic)) return text;
   return nullptr;
 }
 
@@ -60,7 +54,7 @@ bool looks_like_text(std::string_view bytes) {
 Format detect(const Reading& reading) {
   const std::string_view bytes = reading.bytes;
   if (is_npy(bytes)) return Format::npy;
-  if (is_zip(bytes)) return Format::npz;
+  if (is_npz(bytes)) return Format::npz;
   if (is_mat(bytes)) return Format::mat;
   if (is_hdf5(bytes)) return Format::hdf5;
   if (is_matrix_market(bytes)) return Format::matrix_market;
@@ -82,7 +76,7 @@ void check_variable(const Reading& reading, Format format) {
 
 std::unique_ptr<Container> open_container(const Reading& reading, Format format) {
   if (format == Format::npz) return open_npz(reading);
-  if (reading.bytes.size() != reading.stored || !reading.mapped)
+  if (!reading.mapped)
     reading.fail("", line_of("a ", format_name(format), " file can only be read uncompressed from a regular file; ",
                              "decompress it first"));
   return format == Format::mat ? open_mat(reading) : open_hdf5(reading);
@@ -91,12 +85,6 @@ std::unique_ptr<Container> open_container(const Reading& reading, Format format)
 bool is_directory(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-void check_label_count(const Reading& reading, const Labels& labels, Index samples) {
-  const auto count = static_cast<Index>(labels.value.size());
-  if (samples >= 0 && count != samples)
-    reading.fail("", line_of("holds ", count, " labels for ", samples, " samples; give one label per sample"));
 }
 
 template <class T>
@@ -155,39 +143,32 @@ Table<T> read_any(const std::string& path, const ReadOptions& options) {
     case Format::npz:
     case Format::mat:
     case Format::hdf5:
-      table = read_container<T>(reading, *open_container(reading, format));
+      table = open_container(reading, format)->template read<T>();
       break;
   }
   table.format = format_name(format);
   return table;
 }
 
-/// Labels are one vector, whatever shape a file gives it.
-LabelColumn array_labels(const Reading& reading, const TypedArray& array) {
-  if (*std::max_element(array.shape.begin(), array.shape.end()) != array.count())
-    reading.fail("", line_of("is ", shape_text(array.shape), "; labels are one vector"));
-  Variable variable;
-  variable.array = array;
-  return label_column(variable);
-}
-
 LabelColumn any_labels(const Reading& reading, Index samples) {
   const Format format = detect(reading);
   check_variable(reading, format);
-  if (has_variables(format)) return read_container_labels(reading, *open_container(reading, format));
+  if (has_variables(format)) return open_container(reading, format)->read_labels();
   if (format == Format::csv) return read_csv_labels(reading, samples);
-  if (format == Format::idx) return array_labels(reading, parse_idx(reading));
   if (format == Format::image) reading.fail("", "is an image; labels are a vector of numbers or text");
-  LabelColumn column;
+  Variable variable;
+  Table<double> table;
   if (format == Format::matrix_market) {
-    const Table<double> table = read_matrix_market<double>(reading);
-    if (table.sparse || (table.features() != 1 && table.samples() != 1))
-      reading.fail("", line_of("is ", table.samples(), " x ", table.features(), "; labels are one dense vector"));
-    column.numbers.assign(table.values.data, table.values.data + table.values.rows * table.values.cols);
-    return column;
+    table = read_matrix_market<double>(reading);
+    variable.sparse = table.sparse;
+    variable.array.shape = {table.values.cols, table.values.rows};
+    variable.array.data = reinterpret_cast<const char*>(table.values.data);
+  } else if (format == Format::idx) {
+    variable.array = parse_idx(reading);
+  } else {
+    variable = parse_npy(reading, reading.bytes, reading.owner, "");
   }
-  const Variable variable = parse_npy(reading, reading.bytes, reading.owner, "");
-  return variable.is_text ? label_column(variable) : array_labels(reading, variable.array);
+  return label_column(variable, reading, "");
 }
 
 }  // namespace
@@ -211,7 +192,9 @@ Labels read_labels(const std::string& path, Index samples, const ReadOptions& op
     const Reading reading = open_reading(path, options);
     const Labels labels = make_labels(any_labels(reading, samples), reading, "");
     if (labels.value.empty()) reading.fail("", "holds no labels; give one label per sample");
-    check_label_count(reading, labels, samples);
+    const auto count = static_cast<Index>(labels.value.size());
+    if (samples >= 0 && count != samples)
+      reading.fail("", line_of("holds ", count, " labels for ", samples, " samples; give one label per sample"));
     return labels;
   } catch (const Cancelled&) {
     Labels labels;
