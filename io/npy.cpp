@@ -7,12 +7,12 @@ namespace pacewise {
 namespace {
 
 /// The header is a Python dictionary literal with the keys descr, fortran_order and shape.
-struct Header {
+struct NpyHeader {
   std::string descr;
   bool fortran = false;
   std::vector<Index> shape;
 
-  Header(const Reading& reading, std::string_view text, std::string_view where) {
+  NpyHeader(const Reading& reading, std::string_view text, std::string_view where) {
     const auto bad = [&] {
       reading.fail(where, line_of("the .npy header is damaged near \"", printable(text.substr(0, 20)),
                                   "\"; write the file again with numpy.save"));
@@ -66,7 +66,7 @@ void append_utf8(std::string& out, std::size_t code) {
 }
 
 /// S: bytes padded with zeros; U: four bytes per character.
-Variable text_variable(const Reading& reading, const Header& header, std::string_view code, std::string_view data,
+Variable text_variable(const Reading& reading, const NpyHeader& header, std::string_view code, std::string_view data,
                        std::string_view where) {
   Index length = 0;
   if (!parse_number(code.substr(1), length) || length <= 0 || length > static_cast<Index>(data.size()))
@@ -112,7 +112,7 @@ Variable parse_npy(const Reading& reading, std::string_view bytes, std::shared_p
   if (bytes.size() < start || number_of(bytes.substr(8, start - 8), false) > bytes.size() - start)
     reading.fail(where, "ends inside the .npy header; the file is truncated, copy it again");
   const std::size_t length = number_of(bytes.substr(8, start - 8), false);
-  const Header header(reading, bytes.substr(start, length), where);
+  const NpyHeader header(reading, bytes.substr(start, length), where);
   const std::string_view data = bytes.substr(start + length);
   std::string_view code = header.descr;
   if (code.size() < 2) reading.fail(where, type_problem(header.descr, '?'));

@@ -17,27 +17,22 @@ const char* format_name(Format format) {
 
 /// Formats people try that hold no numbers we could read.
 const char* known_other(std::string_view bytes) {
-  static constexpr const char *pickle = "is a Python pickle; save it with numpy.save",
-                              *utf16 = "is UTF-16 text; save it as UTF-8",
-                              *colour = "is a colour PPM image; convert it to PGM or PNG";
   static constexpr std::pair<std::string_view, const char*> kinds[] = {
       {"BZh", "is compressed by bzip2; decompress it first"},
       {"\xfd\x37zXZ", "is compressed by xz; decompress it first"},
       {"\x28\xb5\x2f\xfd", "is compressed by zstd; decompress it first"},
+      {"\x1f\x8b", "is compressed twice or by an unknown gzip method; decompress it first"},
       {"7z\xbc\xaf", "is a 7z archive; unpack it first"},
       {"PAR1", "is a Parquet file; export it as .csv or .npy"},
       {"%PDF", "is a PDF document; export the numbers as .csv"},
       {"\xd0\xcf\x11\xe0", "is an old Excel file; export it as .csv"},
       {"GIF8", "is a GIF image; convert it to PNG"},
-      {"\x1f\x8b", "is compressed twice or by an unknown gzip method; decompress it first"},
-      {"\x80\x02", pickle},
-      {"\x80\x03", pickle},
-      {"\x80\x04", pickle},
-      {"\x80\x05", pickle},
-      {"\xff\xfe", utf16},
-      {"\xfe\xff", utf16},
-      {"P6", colour},
-      {"P3", colour}};
+      {"P6", "is a colour PPM image; convert it to PGM or PNG"},
+      {"P3", "is a colour PPM image; convert it to PGM or PNG"},
+      {"\xff\xfe", "is UTF-16 text; save it as UTF-8"},
+      {"\xfe\xff", "is UTF-16 text; save it as UTF-8"}};
+  if (bytes.size() > 1 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5)
+    return "is a Python pickle; save it with numpy.save";
   for (const auto& [magic, text] : kinds)
     if (bytes.starts_with(magic)) return text;
   return nullptr;
@@ -124,28 +119,12 @@ Table<T> read_any(const std::string& path, const ReadOptions& options) {
   const Reading reading = open_reading(path, options);
   const Format format = detect(reading);
   check_variable(reading, format);
-  switch (format) {
-    case Format::npy:
-      table = read_npy<T>(reading);
-      break;
-    case Format::csv:
-      table = read_csv<T>(reading);
-      break;
-    case Format::idx:
-      table = read_idx<T>(reading);
-      break;
-    case Format::matrix_market:
-      table = read_matrix_market<T>(reading);
-      break;
-    case Format::image:
-      table = read_single_image<T>(reading);
-      break;
-    case Format::npz:
-    case Format::mat:
-    case Format::hdf5:
-      table = open_container(reading, format)->template read<T>();
-      break;
-  }
+  if (has_variables(format)) table = open_container(reading, format)->template read<T>();
+  if (format == Format::npy) table = read_npy<T>(reading);
+  if (format == Format::csv) table = read_csv<T>(reading);
+  if (format == Format::idx) table = read_idx<T>(reading);
+  if (format == Format::matrix_market) table = read_matrix_market<T>(reading);
+  if (format == Format::image) table = read_single_image<T>(reading);
   table.format = format_name(format);
   return table;
 }
