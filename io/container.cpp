@@ -97,20 +97,13 @@ template <class T>
 Table<T> Container::read() {
   const Entry& entry = choose_data();
   Variable data = load(entry);
-  if (data.is_text) reading_.fail(entry.name, "holds text; name a numeric variable");
   Table<T> table;
   if (const Entry* found = labels_of(entry)) {
     const Variable values = load(*found);
     if (fit_to_labels(data, entry, values, found->name, table.notes))
       table.labels = make_labels(label_column(values, reading_, found->name), reading_, found->name);
   }
-  if (data.sparse) {
-    if (data.sparse->empty()) reading_.fail(entry.name, "holds no samples; save at least one");
-    table.sparse = std::move(data.sparse);
-    reading_.at(1);
-  } else {
-    place(data.array, reading_, entry.name, table);
-  }
+  place(std::move(data), reading_, entry.name, table);
   return table;
 }
 

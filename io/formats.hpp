@@ -12,12 +12,11 @@ Table<T> read_csv(const Reading& reading);
 LabelColumn read_csv_labels(const Reading& reading, Index samples);
 
 bool is_matrix_market(std::string_view bytes);
-template <class T>
-Table<T> read_matrix_market(const Reading& reading);
+Variable read_matrix_market(const Reading& reading);
 
 /// 0 0 type axes, as MNIST is stored.
 bool is_idx(std::string_view bytes);
-TypedArray parse_idx(const Reading& reading);
+Variable read_idx(const Reading& reading);
 /// ..images-idx3.. -> ..labels-idx1.., with and without .gz, where such a file exists; else empty.
 std::string idx_labels_beside(const std::string& path);
 
@@ -42,9 +41,8 @@ std::unique_ptr<Container> open_hdf5(const Reading& reading);
 /// are labelled by the subfolder's name. All have one size and depth. Other files are left out, with a note.
 template <class T>
 Table<T> read_image_folder(const std::string& path, const ReadOptions& options);
-/// One image: a table with one sample.
 bool is_image(std::string_view bytes);
-template <class T>
-Table<T> read_single_image(const Reading& reading);
+/// One image: one sample.
+Variable read_image(const Reading& reading);
 
 }  // namespace pacewise

@@ -30,11 +30,12 @@ bool is_idx(std::string_view bytes) {
          bytes[3] <= 8;
 }
 
-TypedArray parse_idx(const Reading& reading) {
+Variable read_idx(const Reading& reading) {
   const std::size_t header = 4 + 4 * static_cast<std::size_t>(reading.bytes[3]);
   if (reading.bytes.size() < header)
     reading.fail("", "ends inside the IDX header; the file is truncated, copy it again");
-  TypedArray array;
+  Variable out;
+  TypedArray& array = out.array;
   array.type = type_of(reading.bytes[2]);
   array.big_endian = true;
   for (std::size_t at = 4; at < header; at += 4) array.shape.push_back(big_endian(reading.bytes.substr(at, 4)));
@@ -46,7 +47,7 @@ TypedArray parse_idx(const Reading& reading) {
   array.data = reading.bytes.data() + header;
   array.owner = reading.owner;
   array.mapped = reading.mapped;
-  return array;
+  return out;
 }
 
 std::string idx_labels_beside(const std::string& path) {

@@ -126,18 +126,17 @@ Table<T> read_image_folder(const std::string& path, const ReadOptions& options) 
   return table;
 }
 
-template <class T>
-Table<T> read_single_image(const Reading& reading) {
-  const GreyImage image = decode_image(reading);
-  Table<T> table;
-  table.sample_shape = {image.height, image.width};
-  std::copy(image.pixels.begin(), image.pixels.end(), allocate(table, image.width * image.height, 1, reading).data);
-  return table;
+Variable read_image(const Reading& reading) {
+  const auto image = std::make_shared<GreyImage>(decode_image(reading));
+  Variable out;
+  out.array.type = "u2";
+  out.array.shape = {1, image->height, image->width};
+  out.array.data = reinterpret_cast<const char*>(image->pixels.data());
+  out.array.owner = image;
+  return out;
 }
 
 template Table<float> read_image_folder(const std::string&, const ReadOptions&);
 template Table<double> read_image_folder(const std::string&, const ReadOptions&);
-template Table<float> read_single_image(const Reading&);
-template Table<double> read_single_image(const Reading&);
 
 }  // namespace pacewise

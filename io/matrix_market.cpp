@@ -58,31 +58,34 @@ Sparse read_coordinates(const Reading& reading, Scanner& scanner, const Banner& 
 }
 
 /// Column by column; of a symmetric matrix the lower triangle, of a skew one without the diagonal.
-template <class T>
-void read_array(const Reading& reading, Scanner& scanner, const Banner& banner, Index rows, Index cols,
-                Table<T>& table) {
+TypedArray read_array(const Reading& reading, Scanner& scanner, const Banner& banner, Index rows, Index cols) {
   const double share = banner.symmetry == 0 ? 1 : 0.4;
   if (share * static_cast<double>(rows) * static_cast<double>(cols) > static_cast<double>(reading.bytes.size()))
     scanner.fail(
         line_of(rows, " x ", cols, " values do not fit in ", reading.bytes.size(), " bytes; the file is truncated"));
-  const MatrixView<T> out = allocate(table, cols, rows, reading);
+  Table<double> table;
+  const MatrixView<double> out = allocate(table, cols, rows, reading);
   for (Index j = 0; j < cols; ++j) {
     if (banner.symmetry < 0) out(j, j) = 0;
     for (Index i = banner.symmetry == 0 ? 0 : banner.symmetry > 0 ? j : j + 1; i < rows; ++i) {
-      out(j, i) = static_cast<T>(scanner.number());
-      if (banner.symmetry != 0) out(i, j) = i == j ? out(j, i) : static_cast<T>(banner.symmetry) * out(j, i);
+      out(j, i) = scanner.number();
+      if (banner.symmetry != 0 && i != j) out(i, j) = banner.symmetry * out(j, i);
     }
     reading.at(scanner.progress());
   }
   scanner.expect_end(line_of(rows, " x ", cols, " values"));
+  TypedArray array;
+  array.shape = {rows, cols};
+  array.data = reinterpret_cast<const char*>(out.data);
+  array.owner = table.owner;
+  return array;
 }
 
 }  // namespace
 
 bool is_matrix_market(std::string_view bytes) { return lower(bytes.substr(0, 14)) == "%%matrixmarket"; }
 
-template <class T>
-Table<T> read_matrix_market(const Reading& reading) {
+Variable read_matrix_market(const Reading& reading) {
   const std::size_t line_end = std::min(reading.bytes.find('\n'), reading.bytes.size());
   const Banner banner = read_banner(reading, reading.bytes.substr(0, line_end));
   Scanner scanner(reading, '%', line_end);
@@ -91,16 +94,12 @@ Table<T> read_matrix_market(const Reading& reading) {
   const Index cols = scanner.integer(1, most, "number of columns");
   if (banner.symmetry != 0 && rows != cols)
     scanner.fail(line_of("a symmetric matrix is square, this one is ", rows, " x ", cols, "; correct the size"));
-  Table<T> table;
+  Variable out;
   if (banner.coordinate)
-    table.sparse = read_coordinates(reading, scanner, banner, rows, cols);
+    out.sparse = read_coordinates(reading, scanner, banner, rows, cols);
   else
-    read_array(reading, scanner, banner, rows, cols, table);
-  reading.at(1);
-  return table;
+    out.array = read_array(reading, scanner, banner, rows, cols);
+  return out;
 }
-
-template Table<float> read_matrix_market(const Reading&);
-template Table<double> read_matrix_market(const Reading&);
 
 }  // namespace pacewise

@@ -46,7 +46,9 @@ bool looks_like_text(std::string_view bytes) {
   });
 }
 
-Format detect(const Reading& reading) {
+bool has_variables(Format format) { return format == Format::npz || format == Format::mat || format == Format::hdf5; }
+
+Format format_of(const Reading& reading) {
   const std::string_view bytes = reading.bytes;
   if (is_npy(bytes)) return Format::npy;
   if (is_npz(bytes)) return Format::npz;
@@ -61,12 +63,12 @@ Format detect(const Reading& reading) {
   reading.fail("", "its format is not known; give .npy, .npz, .csv, .mat, IDX, .mtx, HDF5 or a folder of images");
 }
 
-bool has_variables(Format format) { return format == Format::npz || format == Format::mat || format == Format::hdf5; }
-
-void check_variable(const Reading& reading, Format format) {
+Format detect(const Reading& reading) {
+  const Format format = format_of(reading);
   if (!reading.variable.empty() && !has_variables(format))
     reading.fail("", line_of("a ", format_name(format), " file has no variables; leave out \"",
                              printable(reading.variable), "\""));
+  return format;
 }
 
 std::unique_ptr<Container> open_container(const Reading& reading, Format format) {
@@ -82,30 +84,24 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/// The one array of a file without named ones.
+Variable read_array(const Reading& reading, Format format) {
+  if (format == Format::npy) return parse_npy(reading, reading.bytes, reading.owner, "");
+  if (format == Format::idx) return read_idx(reading);
+  return format == Format::image ? read_image(reading) : read_matrix_market(reading);
+}
+
 template <class T>
-Table<T> read_idx(const Reading& reading) {
-  Table<T> table;
-  place(parse_idx(reading), reading, "", table);
-  if (!reading.options.labels_beside) return table;
+void add_labels_beside(const Reading& reading, Table<T>& table) {
   const std::string beside = idx_labels_beside(reading.path);
   if (beside.empty()) {
     table.notes.push_back("no labels file lies beside it");
-    return table;
+    return;
   }
   ReadOptions quiet = reading.options;
   quiet.progress = nullptr;
   table.labels = read_labels(beside, table.samples(), quiet);
   if (table.labels->cancelled) throw Cancelled{};
-  return table;
-}
-
-template <class T>
-Table<T> read_npy(const Reading& reading) {
-  const Variable variable = parse_npy(reading, reading.bytes, reading.owner, "");
-  if (variable.is_text) reading.fail("", "holds text; save numbers, or give it as labels");
-  Table<T> table;
-  place(variable.array, reading, "", table);
-  return table;
 }
 
 template <class T>
@@ -118,36 +114,23 @@ Table<T> read_any(const std::string& path, const ReadOptions& options) {
   }
   const Reading reading = open_reading(path, options);
   const Format format = detect(reading);
-  check_variable(reading, format);
-  if (has_variables(format)) table = open_container(reading, format)->template read<T>();
-  if (format == Format::npy) table = read_npy<T>(reading);
-  if (format == Format::csv) table = read_csv<T>(reading);
-  if (format == Format::idx) table = read_idx<T>(reading);
-  if (format == Format::matrix_market) table = read_matrix_market<T>(reading);
-  if (format == Format::image) table = read_single_image<T>(reading);
+  if (has_variables(format))
+    table = open_container(reading, format)->template read<T>();
+  else if (format == Format::csv)
+    table = read_csv<T>(reading);
+  else
+    place(read_array(reading, format), reading, "", table);
+  if (format == Format::idx && options.labels_beside) add_labels_beside(reading, table);
   table.format = format_name(format);
   return table;
 }
 
 LabelColumn any_labels(const Reading& reading, Index samples) {
   const Format format = detect(reading);
-  check_variable(reading, format);
   if (has_variables(format)) return open_container(reading, format)->read_labels();
   if (format == Format::csv) return read_csv_labels(reading, samples);
   if (format == Format::image) reading.fail("", "is an image; labels are a vector of numbers or text");
-  Variable variable;
-  Table<double> table;
-  if (format == Format::matrix_market) {
-    table = read_matrix_market<double>(reading);
-    variable.sparse = table.sparse;
-    variable.array.shape = {table.values.cols, table.values.rows};
-    variable.array.data = reinterpret_cast<const char*>(table.values.data);
-  } else if (format == Format::idx) {
-    variable.array = parse_idx(reading);
-  } else {
-    variable = parse_npy(reading, reading.bytes, reading.owner, "");
-  }
-  return label_column(variable, reading, "");
+  return label_column(read_array(reading, format), reading, "");
 }
 
 }  // namespace

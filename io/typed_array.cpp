@@ -125,7 +125,15 @@ Index checked_count(const Reading& reading, const std::vector<Index>& shape, std
 }
 
 template <class T>
-void place(const TypedArray& array, const Reading& reading, std::string_view where, Table<T>& table) {
+void place(Variable variable, const Reading& reading, std::string_view where, Table<T>& table) {
+  if (variable.is_text) reading.fail(where, "holds text; give numbers, or use it as labels");
+  if (variable.sparse) {
+    if (variable.sparse->empty()) reading.fail(where, "holds no samples; save at least one");
+    table.sparse = std::move(variable.sparse);
+    reading.at(1);
+    return;
+  }
+  const TypedArray& array = variable.array;
   checked_count(reading, array.shape, 0, 0, where);
   const Layout layout(array);
   const Index n = array.samples(), m = array.count() / n;
@@ -159,11 +167,11 @@ std::vector<double> vector_of(const TypedArray& array, const Reading& reading, s
   if (array.shape.empty() || *std::max_element(array.shape.begin(), array.shape.end()) != array.count())
     reading.fail(where, line_of("is ", shape_text(array.shape), "; one vector is needed"));
   Table<double> table;
-  place(array, reading, where, table);
+  place({array, {}, {}, false}, reading, where, table);
   return {table.values.data, table.values.data + array.count()};
 }
 
-template void place(const TypedArray&, const Reading&, std::string_view, Table<float>&);
-template void place(const TypedArray&, const Reading&, std::string_view, Table<double>&);
+template void place(Variable, const Reading&, std::string_view, Table<float>&);
+template void place(Variable, const Reading&, std::string_view, Table<double>&);
 
 }  // namespace pacewise

@@ -38,9 +38,9 @@ Index checked_count(const Reading& reading, const std::vector<Index>& shape, std
                     std::string_view where);
 
 /// Converts to T, a column per sample, each sample in row-major order. Takes the bytes as they are where that is
-/// possible: same type, same order, aligned.
+/// possible: same type, same order, aligned. Sparse numbers stay as they are; text is an error.
 template <class T>
-void place(const TypedArray& array, const Reading& reading, std::string_view where, Table<T>& table);
+void place(Variable variable, const Reading& reading, std::string_view where, Table<T>& table);
 
 /// The numbers of a vector, whatever shape a file gives it; fails where more than one axis is longer than 1.
 std::vector<double> vector_of(const TypedArray& array, const Reading& reading, std::string_view where);
