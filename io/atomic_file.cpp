@@ -53,8 +53,10 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail("cannot write", EISDIR);
-  if (named_descriptor(path) >= 0 || (exists && !S_ISREG(status.st_mode))) {
-    open_direct();
+  const int given = named_descriptor(path);
+  if (given >= 0 || (exists && !S_ISREG(status.st_mode))) {
+    descriptor_ = given >= 0 ? ::fcntl(given, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("cannot open for writing", errno);
     return;
   }
   if (exists && ::access(path.c_str(), W_OK) != 0) fail("cannot write", errno);
@@ -63,12 +65,6 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
 }
 
 AtomicFile::~AtomicFile() { discard(); }
-
-void AtomicFile::open_direct() {
-  const int given = named_descriptor(path_);
-  descriptor_ = given >= 0 ? ::fcntl(given, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor_ < 0) fail("cannot open for writing", errno);
-}
 
 void AtomicFile::open_temporary(unsigned mode, bool exists) {
   std::random_device device;

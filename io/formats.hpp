@@ -32,6 +32,10 @@ std::unique_ptr<Container> open_npz(const Reading& reading);
 /// MATLAB v5 (also compressed: v6, v7) and v7.3, by matio, which opens the file itself: it must be a regular file.
 bool is_mat(std::string_view bytes);
 std::unique_ptr<Container> open_mat(const Reading& reading);
+/// Walks over all elements of a MATLAB v5 file, compressed ones included, and fails where one does not fit in its
+/// surroundings or is smaller than its dimensions say. matio gives made-up numbers for truncated files and trusts
+/// lengths inside elements, so it is only let near files that pass.
+void check_mat5(const Reading& reading);
 
 /// HDF5, which also opens the file itself.
 bool is_hdf5(std::string_view bytes);

@@ -94,7 +94,7 @@ class Hdf5 : public Container {
  private:
   void check_claims(hid_t dataset, const Entry& entry, double item) const {
     const Index count = checked_count(reading_, entry.shape, 0, 0, entry.name);
-    reading_.check_size(static_cast<double>(count) * item, entry.name);
+    reading_.check_claim(static_cast<double>(count) * item, entry.name);
     const hsize_t stored = H5Dget_storage_size(dataset);
     if (static_cast<double>(stored) > static_cast<double>(reading_.stored))
       reading_.fail(entry.name, line_of("claims ", stored, " bytes in a file of ", reading_.stored,
@@ -105,7 +105,7 @@ class Hdf5 : public Container {
         H5Pget_chunk(plan, static_cast<int>(length.size()), length.data()) < 0)
       return;
     for (const hsize_t l : length) item *= static_cast<double>(l);
-    reading_.check_size(item, entry.name + ", a chunk");
+    reading_.check_claim(item, entry.name + ", a chunk");
   }
 
   /// HDF5 converts any number type; float holds integers of up to 16 bits exactly.

@@ -10,7 +10,7 @@ struct GreyImage {
   Vector<std::uint16_t> pixels;  // row by row
 
   GreyImage(const Reading& reading, Index w, Index h, int b) : width(w), height(h), bits(b) {
-    reading.check_size(2 * static_cast<double>(w) * static_cast<double>(h), line_of(w, " x ", h, " pixels"));
+    reading.check_claim(2 * static_cast<double>(w) * static_cast<double>(h), line_of(w, " x ", h, " pixels"));
     pixels.resize(w * h);
   }
 };

@@ -102,7 +102,6 @@ Table<T> read_image_folder(const std::string& path, const ReadOptions& options) 
   Reading reading;
   reading.path = path;
   reading.options = options;
-  reading.stored = std::numeric_limits<std::size_t>::max();  // each image answers for its own size
   const Listing listing = list_images(reading);
   const GreyImage first = load_image(listing.files[0], options);
   const auto count = static_cast<Index>(listing.files.size());

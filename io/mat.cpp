@@ -4,7 +4,6 @@
 
 #include "io/formats.hpp"
 #include "io/library_lock.hpp"
-#include "io/mat5_check.hpp"
 
 namespace pacewise {
 namespace {
@@ -86,7 +85,7 @@ class Mat : public Container {
     for (const Index length : entry.shape) count *= static_cast<double>(length);
     if (count == 0) reading_.fail(entry.name, line_of("is ", shape_text(entry.shape), ", it holds no numbers"));
     const bool is_sparse = variable->class_type == MAT_C_SPARSE;
-    reading_.check_size(is_sparse ? 4 * static_cast<double>(entry.shape.back()) : count, entry.name);
+    reading_.check_claim(is_sparse ? 4 * static_cast<double>(entry.shape.back()) : count, entry.name);
     if (Mat_VarReadDataAll(file_.get(), variable.get()) != 0 || (variable->data == nullptr))
       reading_.fail(entry.name, "its data are damaged or truncated; copy the file again");
     Variable out;
@@ -161,7 +160,7 @@ class Mat : public Container {
         static_cast<Index>(stored->njc) != shape[1] + 1 || (stored->ndata > 0 && stored->data == nullptr) ||
         (stored->nir > 0 && stored->ir == nullptr))
       damaged();
-    reading_.check_size(static_cast<double>(shape[0]) * sizeof(Index), name);
+    reading_.check_claim(static_cast<double>(shape[0]) * sizeof(Index), name);
     const mat_uint32_t* start = stored->jc;
     const std::size_t count = start[shape[1]];
     if (start[0] != 0 || count > stored->nir || count > stored->ndata || !std::is_sorted(start, start + shape[1] + 1))

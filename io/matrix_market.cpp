@@ -40,7 +40,7 @@ Banner read_banner(const Reading& reading, std::string_view line) {
 
 /// Memory holds the transpose: the file's row is our column.
 Sparse read_coordinates(const Reading& reading, Scanner& scanner, const Banner& banner, Index rows, Index cols) {
-  reading.check_size(static_cast<double>(rows + cols) * sizeof(Index), "");
+  reading.check_claim(static_cast<double>(rows + cols) * sizeof(Index), "");
   const Index most = static_cast<Index>(reading.bytes.size() / 4) + 1;  // "1 1\n" is the shortest entry
   const Index count = scanner.integer(0, most, "number of entries that fits the file");
   std::vector<Triplet> entries;

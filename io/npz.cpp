@@ -55,7 +55,7 @@ class Npz : public Container {
     if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
       reading_.fail(name, line_of("is packed by zip method ", stat.comp_method,
                                   "; write the file with numpy.savez or numpy.savez_compressed"));
-    reading_.check_size(static_cast<double>(stat.size), name);
+    reading_.check_claim(static_cast<double>(stat.size), name);
     const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> entry(zip_fopen_index(file_.get(), stat.index, 0),
                                                                   zip_fclose);
     const auto out = std::make_shared<std::string>(stat.size, '\0');
@@ -116,7 +116,7 @@ class Npz : public Container {
     if (shape.size() != 2) reading_.fail("shape", "does not hold two numbers; the file is damaged");
     const double most = std::numeric_limits<std::int32_t>::max();
     const Index rows = integer(shape[0], most, "shape"), cols = integer(shape[1], most, "shape");
-    reading_.check_size(static_cast<double>(rows + cols) * sizeof(Index), "shape");
+    reading_.check_claim(static_cast<double>(rows + cols) * sizeof(Index), "shape");
     const std::string kind = format();
     std::vector<double> row, col;
     if (kind == "csr") {

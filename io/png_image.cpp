@@ -86,7 +86,7 @@ GreyImage decode_png(const Reading& reading) {
   const std::size_t channels = colour ? 3 : 1, bytes = header.depth == 16 ? 2 : 1;
   GreyImage image(reading, header.width, header.height, header.depth == 16 ? 16 : 8);
   const std::size_t row_bytes = header.width * channels * bytes;
-  reading.check_size(static_cast<double>(row_bytes) * header.height, "PNG");
+  reading.check_claim(static_cast<double>(row_bytes) * header.height, "PNG");
   Vector<png_byte> raw(row_bytes * header.height);
   Vector<png_bytep> rows(std::size_t{header.height});
   for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = raw.data() + r * row_bytes;

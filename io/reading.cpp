@@ -134,13 +134,17 @@ void Reading::fail(std::string_view where, std::string_view what) const {
 }
 
 void Reading::check_size(double size, std::string_view where) const {
-  if (size > 1032 * std::max(static_cast<double>(stored), 65536.0))
-    fail(where, line_of("claims ", size_text(size), " of data in a file of ", size_text(static_cast<double>(stored)),
-                        "; the file is damaged"));
   const auto available = static_cast<double>(available_memory());
   if (size > available)
     fail(where, line_of("takes ", size_text(size), " of memory, ", size_text(available),
                         " are free; use single precision, fewer samples or more memory"));
+}
+
+void Reading::check_claim(double size, std::string_view where) const {
+  if (size > 1032 * std::max(static_cast<double>(stored), 65536.0))
+    fail(where, line_of("claims ", size_text(size), " of data in a file of ", size_text(static_cast<double>(stored)),
+                        "; the file is damaged"));
+  check_size(size, where);
 }
 
 void Reading::inflate(std::string_view& packed, std::string& out, std::string_view where) const {

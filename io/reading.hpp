@@ -23,9 +23,10 @@ struct Reading {
 
   /// Throws "path: where: what"; `where` may be empty.
   [[noreturn]] void fail(std::string_view where, std::string_view what) const;
-  /// The one limit on memory: `bytes` may be 1032 times the size of the file, as much as zlib expands (64 MiB for any
-  /// file), and no more than are free. Fails else.
-  void check_size(double bytes, std::string_view where) const;
+  /// The limits on memory, both here. What is really there may take as many bytes as are free; what a file only says it
+  /// holds may take 1032 times its size, as much as zlib expands (64 MiB for any file). Each fails else.
+  void check_size(double size, std::string_view where) const;
+  void check_claim(double size, std::string_view where) const;
   /// What a zlib stream, or one or more gzip members, expand to; `packed` becomes what follows them.
   void inflate(std::string_view& packed, std::string& out, std::string_view where) const;
   /// Reports progress when called by the calling thread (worker 0) and throws Cancelled.

@@ -6,6 +6,7 @@
 namespace pacewise {
 namespace {
 
+using test::has;
 using test::npy;
 using test::raw;
 using test::read_error_of;
@@ -177,7 +178,7 @@ void check(const std::vector<Bad>& inputs) {
           read_table<double>(path);
       });
       EXPECT_EQ(error.rfind(path + ": ", 0), 0U) << error;
-      EXPECT_NE(error.find(bad.message), std::string::npos) << bad.name << ": " << error;
+      EXPECT_TRUE(has(error, bad.message)) << bad.name << ": " << error;
     }
   }
 }
@@ -190,22 +191,22 @@ TEST(BadInput, ThereAreManyKinds) { EXPECT_GE(bad_arrays().size() + bad_texts().
 TEST(BadInput, PathsThatCannotBeRead) {
   const Scratch scratch;
   const auto error = [](const std::string& path) { return read_error_of([&] { read_table<float>(path); }); };
-  EXPECT_NE(error(scratch.path("none.npy")).find("No such file or directory; check the name"), std::string::npos);
-  EXPECT_NE(error("").find("No such file"), std::string::npos);
-  EXPECT_NE(error(scratch.path("none.mat:X")).find("No such file"), std::string::npos);
-  EXPECT_NE(error(scratch.folder()).find("holds no PNG"), std::string::npos);
+  EXPECT_TRUE(has(error(scratch.path("none.npy")), "No such file or directory; check the name"));
+  EXPECT_TRUE(has(error(""), "No such file"));
+  EXPECT_TRUE(has(error(scratch.path("none.mat:X")), "No such file"));
+  EXPECT_TRUE(has(error(scratch.folder()), "holds no PNG"));
   const std::string csv = scratch.file("a.csv", "1,2\n3,4\n");
-  EXPECT_NE(error(csv + ":X").find("a csv file has no variables"), std::string::npos);
-  EXPECT_NE(error(csv + ":").find("nothing after the ':'"), std::string::npos);
-  EXPECT_NE(error(scratch.path("line\nbreak")).find("line\\x0abreak"), std::string::npos);
-  EXPECT_NE(error("/dev/null").find("the file is empty"), std::string::npos);
+  EXPECT_TRUE(has(error(csv + ":X"), "a csv file has no variables"));
+  EXPECT_TRUE(has(error(csv + ":"), "nothing after the ':'"));
+  EXPECT_TRUE(has(error(scratch.path("line\nbreak")), "line\\x0abreak"));
+  EXPECT_TRUE(has(error("/dev/null"), "the file is empty"));
   ASSERT_EQ(::symlink("loop", scratch.path("loop").c_str()), 0);
-  EXPECT_NE(error(scratch.path("loop")).find("cannot read"), std::string::npos);
+  EXPECT_TRUE(has(error(scratch.path("loop")), "cannot read"));
   const std::string colon = scratch.file("with:colon.csv", "1,2\n3,4\n");
   EXPECT_EQ(read_table<float>(colon).samples(), 2);
   if (::geteuid() != 0) {
     ::chmod(csv.c_str(), 0);
-    EXPECT_NE(error(csv).find("Permission denied"), std::string::npos);
+    EXPECT_TRUE(has(error(csv), "Permission denied"));
   }
 }
 
@@ -217,12 +218,12 @@ TEST(BadInput, LabelColumnsThatAreNotThere) {
     options.label_column = column;
     return read_error_of([&] { read_table<float>(file, options); });
   };
-  EXPECT_NE(error(path, "c").find("has no column \"c\"; its columns are a, b"), std::string::npos);
-  EXPECT_NE(error(path, "3").find("label column 3 is not in 1..2"), std::string::npos);
-  EXPECT_NE(error(path, "0").find("label column 0"), std::string::npos);
-  EXPECT_NE(error(scratch.file("b.csv", "1,2\n3,4\n"), "c").find("give the column's number"), std::string::npos);
-  EXPECT_NE(error(scratch.file("c.csv", "1\n3\n"), "1").find("no column besides the labels"), std::string::npos);
-  EXPECT_NE(error(scratch.file("d.csv", "1,NA\n3,4\n"), "2").find("label 1 is missing"), std::string::npos);
+  EXPECT_TRUE(has(error(path, "c"), "has no column \"c\"; its columns are a, b"));
+  EXPECT_TRUE(has(error(path, "3"), "label column 3 is not in 1..2"));
+  EXPECT_TRUE(has(error(path, "0"), "label column 0"));
+  EXPECT_TRUE(has(error(scratch.file("b.csv", "1,2\n3,4\n"), "c"), "give the column's number"));
+  EXPECT_TRUE(has(error(scratch.file("c.csv", "1\n3\n"), "1"), "no column besides the labels"));
+  EXPECT_TRUE(has(error(scratch.file("d.csv", "1,NA\n3,4\n"), "2"), "label 1 is missing"));
 }
 
 /// Pipes have no size and cannot be mapped.

@@ -9,6 +9,7 @@
 namespace pacewise {
 namespace {
 
+using test::has;
 using test::read_error_of;
 using test::Scratch;
 using test::values_of;
@@ -115,9 +116,8 @@ TEST(CsvFile, MissingSpellings) {
 TEST(CsvFile, DecimalCommaOnlyBesideSemicolons) {
   EXPECT_EQ(values_of(parse("1,5;-2,25\n3;4,0\n")), (std::vector<double>{1.5, -2.25, 3, 4}));
   EXPECT_EQ(values_of(parse("1.5;2\n3;4\n")), (std::vector<double>{1.5, 2, 3, 4}));
-  EXPECT_NE(read_error_of([] { parse("1.234,5;2\n3;4\n"); }).find("\"1.234,5\" is not a number"), std::string::npos);
-  EXPECT_NE(read_error_of([] { parse("a\tb\n1,5\t2\n"); }).find("\"1,5\" is not a number; write a decimal point"),
-            std::string::npos);
+  EXPECT_TRUE(has(read_error_of([] { parse("1.234,5;2\n3;4\n"); }), "\"1.234,5\" is not a number"));
+  EXPECT_TRUE(has(read_error_of([] { parse("a\tb\n1,5\t2\n"); }), "\"1,5\" is not a number; write a decimal point"));
 }
 
 TEST(CsvFile, ExtremesOfTheNumberType) {
@@ -156,8 +156,7 @@ TEST(CsvFile, DecimalsBecomeTheNearestNumber) {
 TEST(CsvFile, WhatIsNoNumberIsRefused) {
   for (const std::string field :
        {"-.", "1.2.3", "--1", "+-1", "1-", "1e", "e+10", "-e+10", "1x", "0x10", "1 2", "1e+1x"})
-    EXPECT_NE(read_error_of([&] { parse("7,8\n9," + field + "\n"); }).find("\"" + field + "\" is not a number"),
-              std::string::npos);
+    EXPECT_TRUE(has(read_error_of([&] { parse("7,8\n9," + field + "\n"); }), "\"" + field + "\" is not a number"));
 }
 
 TEST(CsvFile, LabelColumn) {
@@ -193,13 +192,13 @@ TEST(CsvFile, HeaderIsDecidedFromTheContent) {
   with.header = true;
   EXPECT_EQ(parse("7,1,2\n5,6,7\n", with).feature_names, (std::vector<std::string>{"7", "1", "2"}));
   // one bad number in the first row is an error, not a header
-  EXPECT_NE(read_error_of([] { parse("1,x,3\n4,5,6\n"); }).find("line 1, column 2"), std::string::npos);
+  EXPECT_TRUE(has(read_error_of([] { parse("1,x,3\n4,5,6\n"); }), "line 1, column 2"));
 }
 
 TEST(CsvFile, NotesTellWhatWasDecided) {
   const Table<double> table = parse("label,a\n1,2\n3,4\n");
   ASSERT_EQ(table.notes.size(), 1U);
-  EXPECT_NE(table.notes[0].find("\"label\" is read as a feature"), std::string::npos);
+  EXPECT_TRUE(has(table.notes[0], "\"label\" is read as a feature"));
 }
 
 /// More than one chunk, and the same bits and the same first error for any number of threads.
@@ -227,7 +226,7 @@ TEST(CsvFile, ManyChunksInParallel) {
   ReadOptions options;
   options.threads = 1;
   const std::string first = read_error_of([&] { read_table<float>(bad, options); });
-  EXPECT_NE(first.find("y"), std::string::npos);
+  EXPECT_TRUE(has(first, "y"));
   options.threads = 4;
   EXPECT_EQ(read_error_of([&] { read_table<float>(bad, options); }), first);
 }
@@ -237,8 +236,7 @@ TEST(CsvFile, FirstRowWithAMillionFieldsDoesNotAllocateTheProduct) {
   for (int i = 0; i < 300000; ++i) text += ",1";
   text += "\n";
   for (int i = 0; i < 300000; ++i) text += "1\n";
-  EXPECT_NE(read_error_of([&] { parse(text); }).find("line 2: has 1 fields, the first line has 300001"),
-            std::string::npos);
+  EXPECT_TRUE(has(read_error_of([&] { parse(text); }), "line 2: has 1 fields, the first line has 300001"));
 }
 
 /// A text of many pieces, with all that may stand between numbers, and the numbers in it.
@@ -325,10 +323,10 @@ TEST(CsvFile, ErrorsNameTheLineAlsoFarInside) {
     return read_error_of([&] { read_table<double>(path); });
   };
   const std::string line = "line " + std::to_string(sample.rows + 1);
-  EXPECT_NE(complaint("1,2,3,4,5,6").find(line + ": has 6 fields, the first line has 7"), std::string::npos);
-  EXPECT_NE(complaint("1,2,3,4,5,6,7,8").find(line + ": has 8 fields, the first line has 7"), std::string::npos);
-  EXPECT_NE(complaint("1,2,3,4,x5,6,7").find(line + ", column 5: \"x5\" is not a number"), std::string::npos);
-  EXPECT_NE(complaint("1,2,3,4,5,6,7x").find(line + ", column 7: \"7x\" is not a number"), std::string::npos);
+  EXPECT_TRUE(has(complaint("1,2,3,4,5,6"), line + ": has 6 fields, the first line has 7"));
+  EXPECT_TRUE(has(complaint("1,2,3,4,5,6,7,8"), line + ": has 8 fields, the first line has 7"));
+  EXPECT_TRUE(has(complaint("1,2,3,4,x5,6,7"), line + ", column 5: \"x5\" is not a number"));
+  EXPECT_TRUE(has(complaint("1,2,3,4,5,6,7x"), line + ", column 7: \"7x\" is not a number"));
 }
 
 TEST(CsvFile, LabelsAnywhereInTheRow) {

@@ -6,6 +6,7 @@
 namespace pacewise {
 namespace {
 
+using test::has;
 using test::read_error_of;
 using test::Scratch;
 using test::values_of;
@@ -53,7 +54,7 @@ TEST(ImageFolder, SubfoldersAreLabelsAndNamesAreSorted) {
   EXPECT_EQ(table.labels->value, (std::vector<std::int32_t>{0, 1, 1}));
   EXPECT_EQ(table.sample_shape, (std::vector<Index>{1, 2}));
   ASSERT_EQ(table.notes.size(), 1U);
-  EXPECT_NE(table.notes[0].find("1 files are no images"), std::string::npos);
+  EXPECT_TRUE(has(table.notes[0], "1 files are no images"));
   EXPECT_EQ(table.format, "images");
 }
 
@@ -89,7 +90,7 @@ TEST(ImageFolder, Jpeg) {
   }
   const std::string error =
       read_error_of([&] { read_table<double>(scratch.file("cut.jpg", bytes.substr(0, bytes.size() - 20))); });
-  EXPECT_NE(error.find("JPEG"), std::string::npos) << error;
+  EXPECT_TRUE(has(error, "JPEG"));
 }
 
 TEST(ImageFolder, ProblemsNameTheFiles) {
@@ -98,26 +99,25 @@ TEST(ImageFolder, ProblemsNameTheFiles) {
     scratch.file("a.pgm", "P5 2 1 255\nab");
     scratch.file("b.pgm", "P5 1 2 255\nab");
     const std::string error = read_error_of([&] { read_table<float>(scratch.folder()); });
-    EXPECT_NE(error.find("a.pgm is 2 x 1 pixels of 8 bits, b.pgm is 1 x 2"), std::string::npos) << error;
+    EXPECT_TRUE(has(error, "a.pgm is 2 x 1 pixels of 8 bits, b.pgm is 1 x 2"));
   }
   {
     const Scratch scratch;
     scratch.file("a.pgm", "P5 1 1 255\na");
     scratch.file("b.pgm", "P5 1 1 256\nab");
-    EXPECT_NE(read_error_of([&] { read_table<float>(scratch.folder()); }).find("16 bits"), std::string::npos);
+    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(scratch.folder()); }), "16 bits"));
   }
   {
     const Scratch scratch;
     scratch.file("a.pgm", "P5 1 1 255\na");
     scratch.file("sub/b.pgm", "P5 1 1 255\na");
-    EXPECT_NE(read_error_of([&] { read_table<float>(scratch.folder()); }).find("beside them (1 of 2)"),
-              std::string::npos);
+    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(scratch.folder()); }), "beside them (1 of 2)"));
   }
   {
     const Scratch scratch;
     scratch.file("a.txt", "no image");
-    EXPECT_NE(read_error_of([&] { read_table<float>(scratch.folder()); }).find("holds no PNG"), std::string::npos);
-    EXPECT_NE(read_error_of([&] { read_labels(scratch.folder()); }).find("is a folder"), std::string::npos);
+    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(scratch.folder()); }), "holds no PNG"));
+    EXPECT_TRUE(has(read_error_of([&] { read_labels(scratch.folder()); }), "is a folder"));
   }
   {
     const Scratch scratch;
@@ -125,7 +125,7 @@ TEST(ImageFolder, ProblemsNameTheFiles) {
     const std::string bytes = test::content(scratch.path("a.png"));
     for (std::size_t cut = 9; cut < bytes.size(); cut += 5) {
       const std::string error = read_error_of([&] { read_table<float>(scratch.file("c.png", bytes.substr(0, cut))); });
-      EXPECT_NE(error.find("PNG"), std::string::npos) << error;
+      EXPECT_TRUE(has(error, "PNG"));
     }
   }
 }
