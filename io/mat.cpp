@@ -80,12 +80,13 @@ class Mat : public Container {
     MatVariable variable(Mat_VarReadInfo(file_.get(), entry.name.c_str()));
     if (!variable) reading_.fail(entry.name, "cannot be read; save the file again with save -v7");
     if (is_plain(*variable)) return load_plain(entry.name);
-    double count =
-        1;  // an element takes at least one byte, however wide its class is; a sparse matrix a start a column
-    for (const Index length : entry.shape) count *= static_cast<double>(length);
-    if (count == 0) reading_.fail(entry.name, line_of("is ", shape_text(entry.shape), ", it holds no numbers"));
+    double count = 1;
+    const std::vector<Index> shape = shape_of(*variable);
+    for (const Index length : shape) count *= static_cast<double>(length);
+    if (count == 0) reading_.fail(entry.name, line_of("is ", shape_text(shape), ", it holds no numbers"));
+    // an element takes at least one byte, however wide its class is; a sparse matrix 4 bytes a column
     const bool is_sparse = variable->class_type == MAT_C_SPARSE;
-    reading_.check_claim(is_sparse ? 4 * static_cast<double>(entry.shape.back()) : count, entry.name);
+    reading_.check_claim(is_sparse && shape.size() == 2 ? 4 * static_cast<double>(shape[1]) : count, entry.name);
     if (Mat_VarReadDataAll(file_.get(), variable.get()) != 0 || (variable->data == nullptr))
       reading_.fail(entry.name, "its data are damaged or truncated; copy the file again");
     Variable out;
