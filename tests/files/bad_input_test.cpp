@@ -7,6 +7,7 @@ namespace pacewise {
 namespace {
 
 using test::has;
+using namespace std::string_literals;
 using test::npy;
 using test::raw;
 using test::read_error_of;
@@ -61,16 +62,8 @@ std::vector<Bad> bad_arrays() {
       {"far.npz", std::string("PK\x05\x06\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\0\0", 22),
        "zip directory is damaged"},
       {"head.idx", std::string("\0\0\x08\x03\0\0", 6), "ends inside the IDX header"},
-      {"short.idx",
-       std::string("\0\0\x08\x01\0\0\0\x05"
-                   "abc",
-                   11),
-       "do not fit in the 3 bytes"},
-      {"more.idx",
-       std::string("\0\0\x08\x01\0\0\0\x01"
-                   "abc",
-                   11),
-       "2 bytes follow"},
+      {"short.idx", "\0\0\10\1\0\0\0\5abc"s, "do not fit in the 3 bytes"},
+      {"more.idx", "\0\0\10\1\0\0\0\1abc"s, "2 bytes follow"},
       {"zero.idx", std::string("\0\0\x08\x01\0\0\0\0", 8), "it holds no numbers"},
       {"huge.idx", std::string("\0\0\x0e\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16), "damaged"},
       {"type.idx", std::string("\0\0\x0a\x01\0\0\0\x01x", 9), "its format is not known"},
@@ -90,18 +83,10 @@ std::vector<Bad> bad_texts() {
       {"bom.csv", "\xef\xbb\xbf", "holds no rows"},
       {"prose.txt", "It was a dark and stormy night\n", "is not a number"},
       {"quote.csv", "1,2\n3,\"4\n5,6\n", "line 2, column 2"},
-      {"nul.csv",
-       std::string("1,2\n3,\0"
-                   "4\n",
-                   9),
-       "its format is not known"},
+      {"nul.csv", "1,2\n3,\0004\n"s, "its format is not known"},
       {"dot.csv", "1,2\n3,.\n", "\".\" is not a number"},
       {"thousands.csv", "1;2\n3;1.000,5\n", "\"1.000,5\" is not a number"},
-      {"utf16.csv",
-       std::string("\xff\xfe"
-                   "1\0",
-                   4),
-       "UTF-16"},
+      {"utf16.csv", "\377\3761\0"s, "UTF-16"},
       {"banner.mtx", "%%MatrixMarket\n", "line 1: the banner is incomplete"},
       {"vector.mtx", "%%MatrixMarket vector coordinate real general\n", "the banner is incomplete"},
       {"layout.mtx", kMarket + "diagonal real general\n", "\"diagonal\" is no layout"},
@@ -150,11 +135,7 @@ std::vector<Bad> bad_others() {
       {"colour.ppm", "P6 1 1 255\nabc", "colour PPM"},
       {"a.gif", "GIF89a..", "GIF image"},
       {"a.bz2", "BZh91AY", "bzip2"},
-      {"a.xz",
-       std::string("\xfd"
-                   "7zXZ\0",
-                   6),
-       "xz"},
+      {"a.xz", "\3757zXZ\0"s, "xz"},
       {"a.zst", "\x28\xb5\x2f\xfd..", "zstd"},
       {"a.7z", "7z\xbc\xaf..", "7z archive"},
       {"a.parquet", "PAR1....", "Parquet"},
@@ -170,22 +151,16 @@ void check(const std::vector<Bad>& inputs) {
   const Scratch scratch;
   for (const Bad& bad : inputs) {
     const std::string path = scratch.file(bad.name, bad.bytes);
-    for (const int precision : {4, 8}) {
-      const std::string error = read_error_of([&] {
-        if (precision == 4)
-          read_table<float>(path);
-        else
-          read_table<double>(path);
-      });
-      EXPECT_EQ(error.rfind(path + ": ", 0), 0U) << error;
-      EXPECT_TRUE(has(error, bad.message)) << bad.name << ": " << error;
-    }
+    const std::string error = read_error_of([&] { read_table<float>(path); });
+    EXPECT_TRUE(error.starts_with(path + ": ") && has(error, bad.message)) << bad.name << ": " << error;
+    EXPECT_EQ(read_error_of([&] { read_table<double>(path); }), error);
   }
 }
 
 TEST(BadInput, ArraysAreRefusedWithTheReason) { check(bad_arrays()); }
 TEST(BadInput, TextsAreRefusedWithTheReason) { check(bad_texts()); }
 TEST(BadInput, OtherFilesAreRefusedWithTheReason) { check(bad_others()); }
+
 TEST(BadInput, ThereAreManyKinds) { EXPECT_GE(bad_arrays().size() + bad_texts().size() + bad_others().size(), 90U); }
 
 TEST(BadInput, PathsThatCannotBeRead) {

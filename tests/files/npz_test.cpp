@@ -136,36 +136,28 @@ TEST(NpzFile, TextLabels) {
 TEST(NpzFile, ScipySparse) {
   const Scratch scratch;
   std::string shape = npy("<i8", "(2,)", raw<std::int64_t>(2) + raw<std::int64_t>(3));
-  const auto sparse = [&](const std::string& kind, std::vector<Member> parts) {
-    parts.push_back({"format.npy", npy("|S3", "()", kind)});
-    parts.push_back({"shape.npy", shape});
-    return read_table<float>(scratch.file(kind + ".npz", zip(parts)));
+  using Numbers = std::initializer_list<int>;
+  const auto sparse = [&](const std::string& kind, Numbers data, const char* first, Numbers a, const char* second,
+                          Numbers b) {
+    const std::string bytes = zip({{"data.npy", vector(data)},
+                                   {first, vector(a)},
+                                   {second, vector(b)},
+                                   {"format.npy", npy("|S3", "()", kind)},
+                                   {"shape.npy", shape}});
+    return read_table<float>(scratch.file(kind + ".npz", bytes)).sparse;
   };
   const Sparse expected = sparse_from_triplets(3, 2, {{1, 0, 5}, {0, 1, 7}});
-  const Table<float> by_row =
-      sparse("csr", {{"data.npy", vector({5, 7})}, {"indices.npy", vector({1, 0})}, {"indptr.npy", vector({0, 1, 2})}});
-  ASSERT_TRUE(by_row.sparse);
-  EXPECT_EQ(*by_row.sparse, expected);
-  EXPECT_EQ(
-      *sparse("csc",
-              {{"data.npy", vector({7, 5})}, {"indices.npy", vector({1, 0})}, {"indptr.npy", vector({0, 1, 2, 2})}})
-           .sparse,
-      expected);
-  EXPECT_EQ(
-      *sparse("coo", {{"data.npy", vector({7, 5})}, {"row.npy", vector({1, 0})}, {"col.npy", vector({0, 1})}}).sparse,
-      expected);
-  EXPECT_TRUE(
-      has(read_error_of([&] {
-            sparse("csr",
-                   {{"data.npy", vector({5, 7})}, {"indices.npy", vector({1, 3})}, {"indptr.npy", vector({0, 1, 2})}});
-          }),
-          "no integer in 0..2"));
-  EXPECT_TRUE(
-      has(read_error_of([&] {
-            sparse("csr",
-                   {{"data.npy", vector({5, 7})}, {"indices.npy", vector({1, 0})}, {"indptr.npy", vector({0, 2, 1})}});
-          }),
-          "indptr"));
+  EXPECT_EQ(sparse("csr", {5, 7}, "indices.npy", {1, 0}, "indptr.npy", {0, 1, 2}), expected);
+  EXPECT_EQ(sparse("csc", {7, 5}, "indices.npy", {1, 0}, "indptr.npy", {0, 1, 2, 2}), expected);
+  EXPECT_EQ(sparse("coo", {7, 5}, "row.npy", {1, 0}, "col.npy", {0, 1}), expected);
+  EXPECT_TRUE(has(read_error_of([&] {
+                    sparse("csr", {5, 7}, "indices.npy", {1, 3}, "indptr.npy", {0, 1, 2});
+                  }),
+                  "no integer in 0..2"));
+  EXPECT_TRUE(has(read_error_of([&] {
+                    sparse("csr", {5, 7}, "indices.npy", {1, 0}, "indptr.npy", {0, 2, 1});
+                  }),
+                  "indptr"));
 }
 
 /// The format says rows, the arrays are triplets.
