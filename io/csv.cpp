@@ -14,6 +14,8 @@ struct Chunk {
   Index first_row = 0, rows = 0;
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 template <class T>
 class CsvReader {
  public:
@@ -91,9 +93,18 @@ class CsvReader {
       if (c != label_) {
         std::size_t first = at;
         while (first < bytes_.size() && text_.is_blank(bytes_[first])) ++first;
-        const auto [stop, error] = std::from_chars(bytes_.data() + first, end, *out);
-        after = static_cast<std::size_t>(stop - bytes_.data());
-        if (error == std::errc() && text_.is_field_end(after)) {
+        // pixels and counts: up to 7 digits are exact in float and need no from_chars
+        unsigned whole = 0;
+        for (after = first; after < std::min(first + 7, bytes_.size()) && is_digit(bytes_[after]); ++after)
+          whole = 10 * whole + static_cast<unsigned>(bytes_[after] - '0');
+        bool number = after > first && text_.is_field_end(after);
+        *out = static_cast<T>(whole);
+        if (!number) {
+          const auto [stop, error] = std::from_chars(bytes_.data() + first, end, *out);
+          after = static_cast<std::size_t>(stop - bytes_.data());
+          number = error == std::errc() && text_.is_field_end(after);
+        }
+        if (number) {
           ++out;
           at = text_.after_field(after);
           continue;

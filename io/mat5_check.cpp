@@ -115,15 +115,15 @@ class Walker {
     for (int part = 0; part < (complex ? 2 : 1); ++part) {
       if (exact && least == 0 && rest.empty()) return;
       const Element element = numeric(rest, name);
-      const auto items = static_cast<double>(element.body.size() / item_bytes(element.type));
-      if (items < least || (exact && items != least)) truncated(name);
+      const std::size_t items = element.body.size() / item_bytes(element.type);
+      if (static_cast<double>(items) < least || (exact && static_cast<double>(items) != least)) truncated(name);
     }
   }
 
   void sparse(std::string_view rest, const std::string& name, double columns, bool complex) const {
     const Element rows = numeric(rest, name), starts = numeric(rest, name);
-    if (item_bytes(rows.type) != 4 || item_bytes(starts.type) != 4 ||
-        static_cast<double>(starts.body.size() / 4) != columns + 1)
+    const std::size_t places = starts.body.size() / 4;
+    if (item_bytes(rows.type) != 4 || item_bytes(starts.type) != 4 || static_cast<double>(places) != columns + 1)
       truncated(name);
     std::uint32_t before = 0;
     for (std::size_t at = 0; at < starts.body.size(); at += 4) {
@@ -147,7 +147,8 @@ class Walker {
     const std::uint32_t length = word(width.body);
     const Element names = next(rest, name);
     if (length == 0 || length > 0x7fffffffU || names.body.size() % length != 0) truncated(name);
-    members(rest, name, count * static_cast<double>(names.body.size() / length), depth);
+    const std::size_t each = names.body.size() / length;
+    members(rest, name, count * static_cast<double>(each), depth);
   }
 
   const Reading& reading_;
