@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reading large files beside NumPy and pandas: seconds, MB/s and ratios, in one run on one machine.
 
-    readers.py [--megabytes 1000] [--repeat 3] [--program build/bench/pacewise] [--out bench/results]
+    readers.py [--megabytes 100] [--repeat 3] [--program build/bench/pacewise] [--out bench/results]
 
 Each reads the whole file and finds the smallest and the largest number in it, from the page cache: Pacewise as the process
 `pacewise info FILE`, its start included; the peers inside this process. A time is the best of `repeat`; Pacewise and the
@@ -106,7 +106,7 @@ def race(work, repeat):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--program", default="build/bench/pacewise")
     parser.add_argument("--out", default="bench/results")

@@ -2,6 +2,7 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(matio REQUIRED IMPORTED_TARGET matio)
 pkg_check_modules(hdf5 REQUIRED IMPORTED_TARGET hdf5)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
-find_package(JPEG REQUIRED)
+pkg_check_modules(turbojpeg REQUIRED IMPORTED_TARGET libturbojpeg)

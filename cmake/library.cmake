@@ -36,7 +36,7 @@ if(PACEWISE_BUILD_FILES AND pacewise_file_sources)
   add_library(pacewise::files ALIAS pacewise_files)
   set_target_properties(pacewise_files PROPERTIES EXPORT_NAME files)
   pacewise_compile_options(pacewise_files)
-  set(pacewise_formats PkgConfig::matio PkgConfig::hdf5 ZLIB::ZLIB PNG::PNG JPEG::JPEG)
+  set(pacewise_formats PkgConfig::matio PkgConfig::hdf5 PkgConfig::libzip ZLIB::ZLIB PNG::PNG PkgConfig::turbojpeg)
   target_link_libraries(pacewise_files PUBLIC pacewise PRIVATE ${pacewise_formats} OpenMP::OpenMP_CXX)
 endif()
 

@@ -9,100 +9,31 @@ constexpr std::string_view kDataNames[] = {"X", "fea", "data", "features", "x", 
 constexpr std::string_view kLabelNames[] = {"Y",      "y",      "gnd",     "labels",  "label",
                                             "Labels", "target", "targets", "y_train", "Y_train"};
 
-/// The part of "group/name" after the last '/'.
-std::string_view leaf(std::string_view name) {
-  const std::size_t slash = name.rfind('/');
-  return slash == std::string_view::npos ? name : name.substr(slash + 1);
-}
+/// "group/name" -> name
+std::string_view leaf(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
 bool is_label_name(std::string_view name) {
   return std::find(std::begin(kLabelNames), std::end(kLabelNames), leaf(name)) != std::end(kLabelNames);
 }
 
-const Entry* find(const Container& container, std::string_view name) {
-  for (const Entry& entry : container.entries())
-    if (entry.name == name) return &entry;
-  return nullptr;
-}
-
-/// "a (3 x 4), b (10 x 1)", at most ten of them
-std::string listing(const Container& container) {
-  std::string text;
-  std::size_t shown = 0;
-  for (const Entry& entry : container.entries()) {
-    if (++shown > 10) return line_of(text, " and ", container.entries().size() - 10, " more");
-    text += (text.empty() ? "" : ", ") + printable(entry.name, 40);
-    if (!entry.loadable)
-      text += " (" + entry.what + ")";
-    else if (!entry.shape.empty())
-      text += " (" + shape_text(entry.shape) + ")";
-  }
-  return text.empty() ? "nothing" : text;
-}
-
-const Entry& named(const Reading& reading, const Container& container) {
-  std::string_view wanted = reading.variable;
-  if (!wanted.empty() && wanted[0] == '/') wanted.remove_prefix(1);
-  const Entry* entry = find(container, wanted);
-  if (entry == nullptr)
-    reading.fail("", line_of("has no ", container.kind(), " \"", printable(reading.variable), "\"; it holds ",
-                             listing(container)));
-  if (!entry->loadable) reading.fail(entry->name, line_of("is ", entry->what, "; name a numeric ", container.kind()));
-  return *entry;
-}
-
-const Entry& choose_data(const Reading& reading, const Container& container) {
-  if (!reading.variable.empty()) return named(reading, container);
-  for (const std::string_view name : kDataNames) {
-    const Entry* entry = find(container, name);
-    if (entry != nullptr && entry->loadable && !entry->is_text) return *entry;
-  }
-  const Entry* only = nullptr;
-  std::size_t candidates = 0;
-  for (const Entry& entry : container.entries()) {
-    if (!entry.loadable || entry.is_text || is_label_name(entry.name)) continue;
-    only = &entry;
-    ++candidates;
-  }
-  if (candidates != 1)
-    reading.fail("", line_of("which ", container.kind(), " holds the data? It has ", listing(container),
-                             "; name one as file:NAME"));
-  return *only;
-}
-
-/// The labels that belong to `data`: same group; x_test goes with y_test.
-const Entry* choose_labels(const Container& container, const Entry& data) {
-  const std::string group = data.name.substr(0, data.name.size() - leaf(data.name).size());
-  std::string partner(leaf(data.name));
-  if (partner.size() > 1 && (partner[0] == 'x' || partner[0] == 'X')) {
-    for (const char y : {'y', 'Y'}) {
-      partner[0] = y;
-      const Entry* entry = find(container, group + partner);
-      if (entry != nullptr && entry->loadable) return entry;
-    }
-  }
-  for (const std::string_view name : kLabelNames) {
-    const Entry* entry = find(container, group + std::string(name));
-    if (entry != nullptr && entry->loadable && entry->name != data.name) return entry;
-  }
-  return nullptr;
-}
-
 /// Turns the array so that its samples are as many as the labels, and says so. False: the labels do not fit.
-bool fit_to_labels(Variable& data, const Entry& entry, const std::string& label_name, Index labels,
+bool fit_to_labels(Variable& data, const Entry& entry, const Variable& values, const std::string& label_name,
                    std::vector<std::string>& notes) {
+  const std::vector<Index>& shape = values.array.shape;
+  const Index labels = values.is_text  ? static_cast<Index>(values.text.size())
+                       : values.sparse ? values.sparse->rows * values.sparse->cols
+                                       : values.array.count();
+  const bool vector = values.is_text || (!shape.empty() && *std::max_element(shape.begin(), shape.end()) == labels);
   const Index rows = data.sparse ? data.sparse->cols : data.array.shape.front();
   const Index cols = data.sparse ? data.sparse->rows : data.array.shape.back();
-  if (rows == labels) return true;
-  if (cols != labels || (!data.sparse && data.array.shape.size() < 2)) {
+  if (vector && rows == labels) return true;
+  if (!vector || cols != labels || (!data.sparse && data.array.shape.size() < 2)) {
     notes.push_back(line_of(label_name, " has ", labels, " values for ", rows, " samples of ", entry.name,
                             ": it is not used as labels"));
     return false;
   }
-  if (data.sparse)
-    data.sparse = transpose(*data.sparse);
-  else
-    data.array.samples_last = true;
+  if (data.sparse) data.sparse = transpose(*data.sparse);
+  data.array.samples_last = true;
   notes.push_back(line_of(entry.name, " is ", rows, " x ", cols, " and ", label_name, " has ", labels,
                           " values: the samples are its columns, it is transposed"));
   return true;
@@ -110,49 +41,83 @@ bool fit_to_labels(Variable& data, const Entry& entry, const std::string& label_
 
 }  // namespace
 
+/// A variable of this name that can be loaded.
+const Entry* Container::find(std::string_view name) const {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name && e.loadable; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+/// "a (3 x 4), b (10 x 1)", at most ten of them
+std::string Container::listing() const {
+  std::string text;
+  for (std::size_t e = 0; e < entries_.size(); ++e) {
+    if (e == 10) return line_of(text, " and ", entries_.size() - 10, " more");
+    const Entry& entry = entries_[e];
+    text += (e == 0 ? "" : ", ") + printable(entry.name, 40);
+    if (!entry.loadable || !entry.shape.empty())
+      text += " (" + (entry.loadable ? shape_text(entry.shape) : entry.what) + ")";
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+const Entry& Container::named() const {
+  const std::string_view wanted = std::string_view(reading_.variable).substr(reading_.variable[0] == '/' ? 1 : 0);
+  for (const Entry& entry : entries_)
+    if (entry.name == wanted && !entry.loadable)
+      reading_.fail(entry.name, line_of("is ", entry.what, "; name a numeric ", kind_));
+  if (const Entry* entry = find(wanted)) return *entry;
+  reading_.fail("", line_of("has no ", kind_, " \"", printable(reading_.variable), "\"; it holds ", listing()));
+}
+
+const Entry& Container::choose_data() const {
+  if (!reading_.variable.empty()) return named();
+  for (const std::string_view name : kDataNames)
+    if (const Entry* entry = find(name); entry != nullptr && !entry->is_text) return *entry;
+  std::vector<const Entry*> candidates;
+  for (const Entry& entry : entries_)
+    if (entry.loadable && !entry.is_text && !is_label_name(entry.name)) candidates.push_back(&entry);
+  if (candidates.size() == 1) return *candidates[0];
+  reading_.fail("", line_of("which ", kind_, " holds the data? It has ", listing(), "; name one as file:NAME"));
+}
+
+/// The labels that belong to `data`: same group; x_test goes with y_test.
+const Entry* Container::labels_of(const Entry& data) const {
+  const std::string group = data.name.substr(0, data.name.size() - leaf(data.name).size());
+  std::vector<std::string> names;
+  const std::string own(leaf(data.name));
+  if (own.size() > 1 && (own[0] == 'x' || own[0] == 'X')) names = {"y" + own.substr(1), "Y" + own.substr(1)};
+  names.insert(names.end(), std::begin(kLabelNames), std::end(kLabelNames));
+  for (const std::string& name : names)
+    if (const Entry* entry = find(group + name); entry != nullptr && entry->name != data.name) return entry;
+  return nullptr;
+}
+
 template <class T>
-Table<T> read_container(const Reading& reading, Container& container) {
-  const Entry entry = choose_data(reading, container);
-  Variable data = container.load(entry);
-  if (data.is_text) reading.fail(entry.name, "holds text; name a numeric variable");
+Table<T> Container::read() {
+  const Entry& entry = choose_data();
+  Variable data = load(entry);
   Table<T> table;
-  if (const Entry* found = choose_labels(container, entry)) {
-    const LabelColumn column = label_column(container.load(*found));
-    if (fit_to_labels(data, entry, found->name, static_cast<Index>(column.size()), table.notes))
-      table.labels = make_labels(column, reading, found->name);
+  if (const Entry* found = labels_of(entry)) {
+    const Variable values = load(*found);
+    if (fit_to_labels(data, entry, values, found->name, table.notes))
+      table.labels = make_labels(label_column(values, reading_, found->name), reading_, found->name);
   }
-  if (data.sparse) {
-    if (data.sparse->empty()) reading.fail(entry.name, "holds no samples; save at least one");
-    table.sparse = std::move(data.sparse);
-    reading.at(1);
-  } else {
-    place(data.array, reading, entry.name, table);
-  }
+  place(std::move(data), reading_, entry.name, table);
   return table;
 }
 
-LabelColumn read_container_labels(const Reading& reading, Container& container) {
-  const Entry* chosen = nullptr;
-  if (!reading.variable.empty()) chosen = &named(reading, container);
-  for (const std::string_view name : kLabelNames) {
-    if (chosen != nullptr) break;
-    const Entry* entry = find(container, name);
-    if (entry != nullptr && entry->loadable) chosen = entry;
-  }
-  if (chosen == nullptr && container.entries().size() == 1 && container.entries()[0].loadable)
-    chosen = &container.entries()[0];
+LabelColumn Container::read_labels() {
+  const Entry* chosen = reading_.variable.empty() ? nullptr : &named();
+  for (const std::string_view name : kLabelNames)
+    if (chosen == nullptr) chosen = find(name);
+  if (chosen == nullptr && entries_.size() == 1 && entries_[0].loadable) chosen = entries_.data();
   if (chosen == nullptr)
-    reading.fail("", line_of("which ", container.kind(), " holds the labels? It has ", listing(container),
-                             "; name one as file:NAME"));
-  const Variable variable = container.load(*chosen);
-  if (variable.sparse) reading.fail(chosen->name, "is a sparse matrix; labels are a plain vector");
-  if (!variable.is_text &&
-      *std::max_element(variable.array.shape.begin(), variable.array.shape.end()) != variable.array.count())
-    reading.fail(chosen->name, line_of("is ", shape_text(variable.array.shape), "; labels are one vector"));
-  return label_column(variable);
+    reading_.fail("", line_of("which ", kind_, " holds the labels? It has ", listing(), "; name one as file:NAME"));
+  return label_column(load(*chosen), reading_, chosen->name);
 }
 
-template Table<float> read_container(const Reading&, Container&);
-template Table<double> read_container(const Reading&, Container&);
+template Table<float> Container::read();
+template Table<double> Container::read();
 
 }  // namespace pacewise

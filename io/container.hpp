@@ -1,5 +1,5 @@
 #pragma once
-#include "io/label_column.hpp"
+#include "io/labels.hpp"
 
 namespace pacewise {
 
@@ -15,19 +15,31 @@ struct Entry {
 /// A file with several named variables: .npz, .mat, HDF5.
 class Container {
  public:
+  Container(const Reading& reading, std::string kind) : kind_(std::move(kind)), reading_(reading) {}
   virtual ~Container() = default;
-  virtual const std::vector<Entry>& entries() const = 0;
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
   virtual Variable load(const Entry& entry) = 0;
-  /// How a user names a variable of this file, for messages.
-  virtual std::string kind() const = 0;
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  /// The named variable, or the obvious one (X, fea, data, ..; else the only one that is no label), and its labels.
+  /// Where the labels number the columns and not the rows, the samples are the columns.
+  template <class T>
+  Table<T> read();
+  /// The named variable, or the obvious one (Y, gnd, labels, ..; else the only one).
+  LabelColumn read_labels();
+
+ private:
+  const Entry* find(std::string_view name) const;
+  const Entry& named() const;
+  const Entry& choose_data() const;
+  const Entry* labels_of(const Entry& data) const;
+  std::string listing() const;
+  std::string kind_;  // how a user names a variable of this file, for messages
+
+ protected:
+  const Reading& reading_;
+  std::vector<Entry> entries_;
 };
-
-/// The named variable, or the obvious one (X, fea, data, ..; else the only one that is no label), and its labels.
-/// Where the labels number the columns and not the rows, the samples are the columns.
-template <class T>
-Table<T> read_container(const Reading& reading, Container& container);
-
-/// The named variable, or the obvious one (Y, gnd, labels, ..; else the only one).
-LabelColumn read_container_labels(const Reading& reading, Container& container);
 
 }  // namespace pacewise

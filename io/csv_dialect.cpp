@@ -1,78 +1,69 @@
 #include "io/csv_dialect.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace pacewise {
 namespace {
 
-constexpr std::size_t kSampleRows = 20;
-constexpr std::size_t kSampleBytes = std::size_t{1} << 20;
+using Rows = std::vector<std::vector<std::string>>;
 
-/// The most telling delimiter first: a ';' file may hold commas, a ',' file may hold blanks.
-constexpr char kCandidates[] = {'\t', ';', ',', '|', ' '};
-
-std::vector<std::vector<std::string>> first_rows(const CsvText& text, std::size_t start, std::size_t size) {
-  std::vector<std::vector<std::string>> rows;
+/// At most 20 rows of the first megabyte, at least two.
+Rows first_rows(const CsvText& text, std::size_t start, std::size_t size) {
+  Rows rows;
   std::size_t at = text.skip_to_row(start);
-  while (at < size && rows.size() < kSampleRows && (at < start + kSampleBytes || rows.size() < 2)) {
+  while (at < size && rows.size() < 20 && (at < start + (std::size_t{1} << 20) || rows.size() < 2)) {
     rows.push_back(text.row(at));
     at = text.skip_to_row(text.row_end(at));
   }
   return rows;
 }
 
+/// The most telling delimiter first: a ';' file may hold commas, a ',' file may hold blanks.
 char detect_delimiter(std::string_view bytes, std::size_t start) {
   char present = 0;
-  for (const char candidate : kCandidates) {
-    const auto rows = first_rows(CsvText(bytes, candidate), start, bytes.size());
+  for (const char candidate : {'\t', ';', ',', '|', ' '}) {
+    const Rows rows = first_rows(CsvText(bytes, candidate), start, bytes.size());
     if (rows.empty() || rows[0].size() < 2) continue;
-    const bool same =
-        std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == rows[0].size(); });
-    if (same) return candidate;
+    if (std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == rows[0].size(); }))
+      return candidate;
     if (present == 0) present = candidate;
   }
   return present == 0 ? ',' : present;
 }
 
-enum class Kind : std::uint8_t { number, missing, text };
-
-Kind kind_of(const std::string& field, bool decimal_comma) {
+bool is_number(std::string_view field, bool decimal_comma) {
   double value = 0;
-  if (is_missing(field)) return Kind::missing;
-  return parse_number(field, decimal_comma, value) ? Kind::number : Kind::text;
+  return !is_missing(field) && parse_number(field, value, decimal_comma);
+}
+
+bool is_text(std::string_view field, bool decimal_comma) {
+  return !is_missing(field) && !is_number(field, decimal_comma);
 }
 
 /// 0, 1, 2, ..: what pandas writes for columns without names, after an empty name where it also writes the index
 bool counts_up(const std::vector<std::string>& row) {
   const std::size_t first = !row.empty() && row[0].empty() ? 1 : 0;
-  if (row.size() < first + 3) return false;
   for (std::size_t c = first; c < row.size(); ++c)
     if (row[c] != std::to_string(c - first)) return false;
-  return true;
+  return row.size() >= first + 3;
 }
 
 /// The first row is a header where it has text above numbers and more texts than numbers: a bad number in the first
 /// row of data must not hide the row.
-bool looks_like_header(const std::vector<std::vector<std::string>>& rows, bool decimal_comma) {
+bool looks_like_header(const Rows& rows, bool decimal_comma) {
   std::size_t texts = 0, numbers = 0;
   bool text_above_number = false, numbers_below = false;
   for (std::size_t c = 0; c < rows[0].size(); ++c) {
-    const Kind kind = kind_of(rows[0][c], decimal_comma);
-    texts += kind == Kind::text ? 1 : 0;
-    numbers += kind == Kind::number ? 1 : 0;
+    const bool text = is_text(rows[0][c], decimal_comma);
+    texts += text ? 1 : 0;
+    numbers += is_number(rows[0][c], decimal_comma) ? 1 : 0;
     for (std::size_t r = 1; r < rows.size(); ++r) {
-      const bool number = c < rows[r].size() && kind_of(rows[r][c], decimal_comma) == Kind::number;
-      text_above_number = text_above_number || (number && kind == Kind::text);
+      const bool number = c < rows[r].size() && is_number(rows[r][c], decimal_comma);
+      text_above_number = text_above_number || (number && text);
       numbers_below = numbers_below || number;
     }
   }
   return texts > numbers && (text_above_number || (numbers == 0 && numbers_below));
-}
-
-bool is_label_like(const std::string& name) {
-  static constexpr std::string_view names[] = {"label", "labels", "class", "target", "gnd", "y", "Y", "Label", "Class"};
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 void add_notes(const Reading& reading, CsvDialect& dialect) {
@@ -80,42 +71,37 @@ void add_notes(const Reading& reading, CsvDialect& dialect) {
   for (const std::string& name : dialect.names)
     if (is_label_like(name))
       dialect.notes.push_back(line_of("column \"", printable(name),
-                                      "\" is read as a feature; to use it as labels name ", "it as the label column"));
+                                      "\" is read as a feature; to use it as labels name it as the label column"));
   if (dialect.names.size() > 1 && dialect.names[0].empty())
     dialect.notes.emplace_back("the first column has no name (an index?) and is read as a feature");
 }
 
 }  // namespace
 
+bool is_label_like(std::string_view name) {
+  static constexpr std::string_view names[] = {"label", "labels", "class", "target", "gnd", "y", "Y", "Label", "Class"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 std::size_t CsvText::skip_to_row(std::size_t at) const {
   while (at < text_.size()) {
     std::size_t look = at;
     while (look < text_.size() && (text_[look] == ' ' || (delimiter_ == ' ' && text_[look] == '\t'))) ++look;
-    if (look >= text_.size()) return text_.size();
-    if (text_[look] != '#' && !is_line_end(look)) return at;
-    const std::size_t newline = text_.find('\n', look);
-    if (newline == std::string_view::npos) return text_.size();
-    at = newline + 1;
+    if (look < text_.size() && text_[look] != '#' && !is_line_end(look)) return at;
+    at = next_line(look);
   }
   return text_.size();
 }
 
 /// Offset of the delimiter or line end after the field that begins at `at`.
 std::size_t CsvText::field_end(std::size_t at) const {
-  std::size_t look = at;
-  while (look < text_.size() && is_blank(text_[look]) && !is_line_end(look)) ++look;
-  if (look < text_.size() && text_[look] == '"') {
-    ++look;
-    while (look < text_.size()) {
-      if (text_[look] == '"') {
-        if (look + 1 >= text_.size() || text_[look + 1] != '"') break;
-        ++look;
-      }
-      ++look;
-    }
+  while (at < text_.size() && is_blank(text_[at])) ++at;
+  if (at < text_.size() && text_[at] == '"') {
+    for (++at; at < text_.size() && (text_[at] != '"' || text_.substr(at + 1, 1) == "\""); ++at)
+      if (text_[at] == '"') ++at;
   }
-  while (look < text_.size() && text_[look] != '\n' && !is_delimiter(text_[look]) && !is_line_end(look)) ++look;
-  return std::min(look, text_.size());
+  while (!is_field_end(at)) ++at;
+  return std::min(at, text_.size());
 }
 
 std::size_t CsvText::after_field(std::size_t end) const {
@@ -126,8 +112,7 @@ std::size_t CsvText::after_field(std::size_t end) const {
 }
 
 std::string_view CsvText::next_field(std::size_t& at) const {
-  const std::size_t start = at;
-  const std::size_t end = field_end(at);
+  const std::size_t start = at, end = field_end(at);
   at = after_field(end);
   return text_.substr(start, end - start);
 }
@@ -138,8 +123,7 @@ std::size_t CsvText::row_end(std::size_t at) const {
     const std::string_view field = next_field(at);
     end = static_cast<std::size_t>(field.data() - text_.data()) + field.size();
   }
-  const std::size_t newline = text_.find('\n', end);
-  return newline == std::string_view::npos ? text_.size() : newline + 1;
+  return next_line(end);
 }
 
 std::vector<std::string> CsvText::row(std::size_t at) const {
@@ -159,24 +143,22 @@ std::string unquoted(std::string_view field) {
   return out;
 }
 
-CsvDialect detect_dialect(const Reading& reading) {
+CsvDialect detect_dialect(const Reading& reading, char delimiter) {
   const std::string_view bytes = reading.bytes;
+  const std::string& label = reading.options.label_column;
   CsvDialect dialect;
-  dialect.start = bytes.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0;
-  dialect.delimiter =
-      reading.options.delimiter != 0 ? reading.options.delimiter : detect_delimiter(bytes, dialect.start);
+  dialect.start = bytes.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  dialect.delimiter = delimiter != 0 ? delimiter : detect_delimiter(bytes, dialect.start);
   dialect.decimal_comma = dialect.delimiter == ';';
   const CsvText text(bytes, dialect.delimiter);
   dialect.start = text.skip_to_row(dialect.start);
-  const auto rows = first_rows(text, dialect.start, bytes.size());
+  const Rows rows = first_rows(text, dialect.start, bytes.size());
   if (rows.empty()) reading.fail("", "holds no rows; write at least one line of numbers");
   dialect.columns = static_cast<Index>(rows[0].size());
   const bool counted = rows.size() > 1 && counts_up(rows[0]);
   // a label column that is named stands in a header
-  const bool named = std::find(rows[0].begin(), rows[0].end(), reading.options.label_column) != rows[0].end() &&
-                     kind_of(reading.options.label_column, false) == Kind::text;
-  const bool guess = looks_like_header(rows, dialect.decimal_comma) || counted || named;
-  dialect.header = reading.options.header.value_or(guess);
+  const bool named = is_text(label, false) && std::find(rows[0].begin(), rows[0].end(), label) != rows[0].end();
+  dialect.header = reading.options.header.value_or(counted || named || looks_like_header(rows, dialect.decimal_comma));
   if (dialect.header) {
     dialect.names = rows[0];
     if (counted && !reading.options.header)
@@ -193,14 +175,12 @@ Index find_label_column(const Reading& reading, const CsvDialect& dialect) {
   const auto named = std::find(dialect.names.begin(), dialect.names.end(), wanted);
   if (named != dialect.names.end()) return named - dialect.names.begin();
   Index number = 0;
-  const char* end = wanted.data() + wanted.size();
-  const auto [stop, error] = std::from_chars(wanted.data(), end, number);
-  const bool is_number = error == std::errc() && stop == end;
-  if (is_number && number >= 1 && number <= dialect.columns) return number - 1;
-  if (is_number && number < 0 && number >= -dialect.columns) return dialect.columns + number;
-  if (is_number)
+  if (parse_number(wanted, number)) {
+    if (number >= 1 && number <= dialect.columns) return number - 1;
+    if (number < 0 && number >= -dialect.columns) return dialect.columns + number;
     reading.fail("",
                  line_of("label column ", number, " is not in 1..", dialect.columns, "; give a number in that range"));
+  }
   std::string known;
   for (std::size_t c = 0; c < std::min<std::size_t>(dialect.names.size(), 10); ++c)
     known += (c == 0 ? "" : ", ") + printable(dialect.names[c], 30);

@@ -1,24 +1,13 @@
-#include "io/mat5_check.hpp"
-
-#include "io/inflate.hpp"
+#include "io/formats.hpp"
 
 namespace pacewise {
 namespace {
 
 enum : std::uint32_t { kInt32 = 5, kUint32 = 6, kMatrix = 14, kCompressed = 15 };
-enum : std::uint32_t {
-  kCell = 1,
-  kStruct = 2,
-  kObject = 3,
-  kChar = 4,
-  kSparse = 5,
-  kUint64 = 15,
-  kFunction = 16,
-  kOpaque = 17
-};
+enum : std::uint32_t { kCell = 1, kStruct = 2, kObject = 3, kSparse = 5, kFunction = 16, kOpaque = 17 };
 
 /// Bytes of one item of a numeric element; 0 for types that hold no numbers.
-std::size_t item_size(std::uint32_t type) {
+std::size_t item_bytes(std::uint32_t type) {
   static constexpr std::size_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 4, 0, 8, 0, 0, 8, 8, 0, 0, 1, 2, 4};
   return type < std::size(sizes) ? sizes[type] : 0;
 }
@@ -35,14 +24,14 @@ class Walker {
   void file() {
     std::string_view rest = reading_.bytes.substr(128);
     while (!rest.empty()) {
-      const Element element = next(rest, "");
-      if (element.type == kCompressed) {
-        const auto unpacked = inflate_stream(reading_, element.body, "compressed variable");
-        std::string_view inner = *unpacked;
-        while (!inner.empty()) matrix(next(inner, ""), 0);
-      } else {
+      Element element = next(rest, "");
+      if (element.type != kCompressed) {
         matrix(element, 0);
+        continue;
       }
+      std::string unpacked;
+      reading_.inflate(element.body, unpacked, "compressed variable");
+      for (std::string_view inner = unpacked; !inner.empty();) matrix(next(inner, ""), 0);
     }
   }
 
@@ -107,49 +96,48 @@ class Walker {
     else if (kind == kFunction)
       matrix(next(rest, name), depth + 1);
     else if (kind == kCell)
-      cells(rest, name, count, depth);
+      members(rest, name, count, depth);
     else if (kind == kStruct || kind == kObject)
       fields(rest, name, count, kind == kObject, depth);
     else
-      numbers(rest, name, count, complex);
+      numbers(rest, name, count, complex, true);
   }
 
   Element numeric(std::string_view& rest, const std::string& name) const {
     const Element element = next(rest, name);
-    const std::size_t item = item_size(element.type);
+    const std::size_t item = item_bytes(element.type);
     if (item == 0 || element.body.size() % item != 0) truncated(name);
     return element;
   }
 
-  void numbers(std::string_view rest, const std::string& name, double count, bool complex) const {
+  /// Real numbers, and imaginary ones where `complex`: at least as many as `least`.
+  void numbers(std::string_view rest, const std::string& name, double least, bool complex, bool exact) const {
     for (int part = 0; part < (complex ? 2 : 1); ++part) {
-      if (count == 0 && rest.empty()) return;
+      if (exact && least == 0 && rest.empty()) return;
       const Element element = numeric(rest, name);
-      const std::size_t items = element.body.size() / item_size(element.type);
-      if (static_cast<double>(items) != count) truncated(name);
+      const std::size_t items = element.body.size() / item_bytes(element.type);
+      if (static_cast<double>(items) < least || (exact && static_cast<double>(items) != least)) truncated(name);
     }
   }
 
   void sparse(std::string_view rest, const std::string& name, double columns, bool complex) const {
     const Element rows = numeric(rest, name), starts = numeric(rest, name);
-    if (item_size(rows.type) != 4 || item_size(starts.type) != 4) truncated(name);
     const std::size_t places = starts.body.size() / 4;
-    if (static_cast<double>(places) != columns + 1) truncated(name);
+    if (item_bytes(rows.type) != 4 || item_bytes(starts.type) != 4 || static_cast<double>(places) != columns + 1)
+      truncated(name);
     std::uint32_t before = 0;
     for (std::size_t at = 0; at < starts.body.size(); at += 4) {
       const std::uint32_t start = word(starts.body.substr(at));
       if (start < before || start > rows.body.size() / 4) truncated(name);
       before = start;
     }
-    for (int part = 0; part < (complex ? 2 : 1); ++part) {
-      const Element values = numeric(rest, name);
-      if (values.body.size() / item_size(values.type) < before) truncated(name);
-    }
+    numbers(rest, name, before, complex, false);
   }
 
-  void cells(std::string_view rest, const std::string& name, double count, int depth) const {
+  /// Cells, or the fields of structs: a matrix each, of 8 bytes at least.
+  void members(std::string_view rest, const std::string& name, double count, int depth) const {
     if (count > static_cast<double>(rest.size()) / 8) truncated(name);
-    for (double c = 0; c < count; ++c) matrix(next(rest, name), depth + 1);
+    for (double m = 0; m < count; ++m) matrix(next(rest, name), depth + 1);
   }
 
   void fields(std::string_view rest, const std::string& name, double count, bool object, int depth) const {
@@ -160,9 +148,7 @@ class Walker {
     const Element names = next(rest, name);
     if (length == 0 || length > 0x7fffffffU || names.body.size() % length != 0) truncated(name);
     const std::size_t each = names.body.size() / length;
-    const double members = count * static_cast<double>(each);
-    if (members > static_cast<double>(rest.size()) / 8) truncated(name);
-    for (double m = 0; m < members; ++m) matrix(next(rest, name), depth + 1);
+    members(rest, name, count * static_cast<double>(each), depth);
   }
 
   const Reading& reading_;

@@ -59,7 +59,7 @@ struct Png {
   png_infop info = nullptr;
   explicit Png(Source& source) {
     png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, remember, ignore);
-    if (png == nullptr) return;
+    if (png == nullptr) throw std::bad_alloc();
     info = png_create_info_struct(png);
     png_set_read_fn(png, &source, read_bytes);
     png_set_user_limits(png, 1 << 20, 1 << 20);
@@ -69,24 +69,26 @@ struct Png {
   Png& operator=(const Png&) = delete;
 };
 
+/// 0.299 r + 0.587 g + 0.114 b in 16-bit fixed point, rounded; the weights sum to 1, so grey stays grey.
+std::uint16_t luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+  return static_cast<std::uint16_t>((19595ULL * r + 38470ULL * g + 7471ULL * b + 32768ULL) >> 16);
+}
+
 }  // namespace
 
 GreyImage decode_png(const Reading& reading) {
   Source source{reading.bytes};
   const Png file(source);
-  if (file.png == nullptr || file.info == nullptr) reading.fail("PNG", "libpng cannot start; free some memory");
   Header header;
   const auto fail = [&] { reading.fail("PNG", line_of(printable(source.message), "; save the image again")); };
   if (!read_header(file.png, file.info, &header)) fail();
   const bool colour = (header.colour & PNG_COLOR_MASK_COLOR) != 0;
   const std::size_t channels = colour ? 3 : 1, bytes = header.depth == 16 ? 2 : 1;
-  const int stored_channels = header.colour == PNG_COLOR_TYPE_RGB || header.colour == PNG_COLOR_TYPE_RGB_ALPHA ? 3 : 1;
-  GreyImage image;
-  set_image_size(reading, image, header.width, header.height, header.depth * stored_channels);
-  image.bits = header.depth == 16 ? 16 : 8;
+  GreyImage image(reading, header.width, header.height, header.depth == 16 ? 16 : 8);
   const std::size_t row_bytes = header.width * channels * bytes;
-  std::vector<png_byte> raw(row_bytes * header.height);
-  std::vector<png_bytep> rows(header.height);
+  reading.check_claim(static_cast<double>(row_bytes) * header.height, "PNG");
+  Vector<png_byte> raw(row_bytes * header.height);
+  Vector<png_bytep> rows(std::size_t{header.height});
   for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = raw.data() + r * row_bytes;
   if (!read_pixels(file.png, file.info, rows.data(), row_bytes)) fail();
   const auto sample = [&](std::size_t i) -> std::uint32_t {

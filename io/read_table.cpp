@@ -3,14 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "io/csv.hpp"
-#include "io/hdf5.hpp"
-#include "io/idx.hpp"
-#include "io/image_folder.hpp"
-#include "io/mat.hpp"
-#include "io/matrix_market.hpp"
-#include "io/npy.hpp"
-#include "io/npz.hpp"
+#include "io/formats.hpp"
 
 namespace pacewise {
 namespace {
@@ -26,26 +19,22 @@ const char* format_name(Format format) {
 const char* known_other(std::string_view bytes) {
   static constexpr std::pair<std::string_view, const char*> kinds[] = {
       {"BZh", "is compressed by bzip2; decompress it first"},
-      {"\xfd"
-       "7zXZ",
-       "is compressed by xz; decompress it first"},
+      {"\xfd\x37zXZ", "is compressed by xz; decompress it first"},
       {"\x28\xb5\x2f\xfd", "is compressed by zstd; decompress it first"},
+      {"\x1f\x8b", "is compressed twice or by an unknown gzip method; decompress it first"},
       {"7z\xbc\xaf", "is a 7z archive; unpack it first"},
       {"PAR1", "is a Parquet file; export it as .csv or .npy"},
       {"%PDF", "is a PDF document; export the numbers as .csv"},
       {"\xd0\xcf\x11\xe0", "is an old Excel file; export it as .csv"},
-      {"\x80\x02", "is a Python pickle; save it with numpy.save"},
-      {"\x80\x03", "is a Python pickle; save it with numpy.save"},
-      {"\x80\x04", "is a Python pickle; save it with numpy.save"},
-      {"\x80\x05", "is a Python pickle; save it with numpy.save"},
-      {"\xff\xfe", "is UTF-16 text; save it as UTF-8"},
-      {"\xfe\xff", "is UTF-16 text; save it as UTF-8"},
+      {"GIF8", "is a GIF image; convert it to PNG"},
       {"P6", "is a colour PPM image; convert it to PGM or PNG"},
       {"P3", "is a colour PPM image; convert it to PGM or PNG"},
-      {"GIF8", "is a GIF image; convert it to PNG"},
-      {"\x1f\x8b", "is compressed twice or by an unknown gzip method; decompress it first"}};
+      {"\xff\xfe", "is UTF-16 text; save it as UTF-8"},
+      {"\xfe\xff", "is UTF-16 text; save it as UTF-8"}};
+  if (bytes.size() > 1 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5)
+    return "is a Python pickle; save it with numpy.save";
   for (const auto& [magic, text] : kinds)
-    if (bytes.substr(0, magic.size()) == magic) return text;
+    if (bytes.starts_with(magic)) return text;
   return nullptr;
 }
 
@@ -57,10 +46,12 @@ bool looks_like_text(std::string_view bytes) {
   });
 }
 
-Format detect(const Reading& reading) {
+bool has_variables(Format format) { return format == Format::npz || format == Format::mat || format == Format::hdf5; }
+
+Format format_of(const Reading& reading) {
   const std::string_view bytes = reading.bytes;
   if (is_npy(bytes)) return Format::npy;
-  if (is_zip(bytes)) return Format::npz;
+  if (is_npz(bytes)) return Format::npz;
   if (is_mat(bytes)) return Format::mat;
   if (is_hdf5(bytes)) return Format::hdf5;
   if (is_matrix_market(bytes)) return Format::matrix_market;
@@ -72,17 +63,17 @@ Format detect(const Reading& reading) {
   reading.fail("", "its format is not known; give .npy, .npz, .csv, .mat, IDX, .mtx, HDF5 or a folder of images");
 }
 
-bool has_variables(Format format) { return format == Format::npz || format == Format::mat || format == Format::hdf5; }
-
-void check_variable(const Reading& reading, Format format) {
+Format detect(const Reading& reading) {
+  const Format format = format_of(reading);
   if (!reading.variable.empty() && !has_variables(format))
     reading.fail("", line_of("a ", format_name(format), " file has no variables; leave out \"",
                              printable(reading.variable), "\""));
+  return format;
 }
 
 std::unique_ptr<Container> open_container(const Reading& reading, Format format) {
   if (format == Format::npz) return open_npz(reading);
-  if (reading.bytes.size() != reading.stored || !reading.mapped)
+  if (!reading.mapped)
     reading.fail("", line_of("a ", format_name(format), " file can only be read uncompressed from a regular file; ",
                              "decompress it first"));
   return format == Format::mat ? open_mat(reading) : open_hdf5(reading);
@@ -93,36 +84,24 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-void check_label_count(const Reading& reading, const Labels& labels, Index samples) {
-  const auto count = static_cast<Index>(labels.value.size());
-  if (samples >= 0 && count != samples)
-    reading.fail("", line_of("holds ", count, " labels for ", samples, " samples; give one label per sample"));
+/// The one array of a file without named ones.
+Variable read_array(const Reading& reading, Format format) {
+  if (format == Format::npy) return parse_npy(reading, reading.bytes, reading.owner, "");
+  if (format == Format::idx) return read_idx(reading);
+  return format == Format::image ? read_image(reading) : read_matrix_market(reading);
 }
 
 template <class T>
-Table<T> read_idx(const Reading& reading) {
-  Table<T> table;
-  place(parse_idx(reading), reading, "", table);
-  if (!reading.options.labels_beside) return table;
+void add_labels_beside(const Reading& reading, Table<T>& table) {
   const std::string beside = idx_labels_beside(reading.path);
   if (beside.empty()) {
     table.notes.push_back("no labels file lies beside it");
-    return table;
+    return;
   }
   ReadOptions quiet = reading.options;
   quiet.progress = nullptr;
   table.labels = read_labels(beside, table.samples(), quiet);
   if (table.labels->cancelled) throw Cancelled{};
-  return table;
-}
-
-template <class T>
-Table<T> read_npy(const Reading& reading) {
-  const Variable variable = parse_npy(reading, reading.bytes, reading.owner, "");
-  if (variable.is_text) reading.fail("", "holds text; save numbers, or give it as labels");
-  Table<T> table;
-  place(variable.array, reading, "", table);
-  return table;
 }
 
 template <class T>
@@ -135,59 +114,23 @@ Table<T> read_any(const std::string& path, const ReadOptions& options) {
   }
   const Reading reading = open_reading(path, options);
   const Format format = detect(reading);
-  check_variable(reading, format);
-  switch (format) {
-    case Format::npy:
-      table = read_npy<T>(reading);
-      break;
-    case Format::csv:
-      table = read_csv<T>(reading);
-      break;
-    case Format::idx:
-      table = read_idx<T>(reading);
-      break;
-    case Format::matrix_market:
-      table = read_matrix_market<T>(reading);
-      break;
-    case Format::image:
-      table = read_single_image<T>(reading);
-      break;
-    case Format::npz:
-    case Format::mat:
-    case Format::hdf5:
-      table = read_container<T>(reading, *open_container(reading, format));
-      break;
-  }
+  if (has_variables(format))
+    table = open_container(reading, format)->template read<T>();
+  else if (format == Format::csv)
+    table = read_csv<T>(reading);
+  else
+    place(read_array(reading, format), reading, "", table);
+  if (format == Format::idx && options.labels_beside) add_labels_beside(reading, table);
   table.format = format_name(format);
   return table;
 }
 
-/// Labels are one vector, whatever shape a file gives it.
-LabelColumn array_labels(const Reading& reading, const TypedArray& array) {
-  if (*std::max_element(array.shape.begin(), array.shape.end()) != array.count())
-    reading.fail("", line_of("is ", shape_text(array.shape), "; labels are one vector"));
-  Variable variable;
-  variable.array = array;
-  return label_column(variable);
-}
-
 LabelColumn any_labels(const Reading& reading, Index samples) {
   const Format format = detect(reading);
-  check_variable(reading, format);
-  if (has_variables(format)) return read_container_labels(reading, *open_container(reading, format));
+  if (has_variables(format)) return open_container(reading, format)->read_labels();
   if (format == Format::csv) return read_csv_labels(reading, samples);
-  if (format == Format::idx) return array_labels(reading, parse_idx(reading));
   if (format == Format::image) reading.fail("", "is an image; labels are a vector of numbers or text");
-  LabelColumn column;
-  if (format == Format::matrix_market) {
-    const Table<double> table = read_matrix_market<double>(reading);
-    if (table.sparse || (table.features() != 1 && table.samples() != 1))
-      reading.fail("", line_of("is ", table.samples(), " x ", table.features(), "; labels are one dense vector"));
-    column.numbers.assign(table.values.data, table.values.data + table.values.rows * table.values.cols);
-    return column;
-  }
-  const Variable variable = parse_npy(reading, reading.bytes, reading.owner, "");
-  return variable.is_text ? label_column(variable) : array_labels(reading, variable.array);
+  return label_column(read_array(reading, format), reading, "");
 }
 
 }  // namespace
@@ -211,7 +154,9 @@ Labels read_labels(const std::string& path, Index samples, const ReadOptions& op
     const Reading reading = open_reading(path, options);
     const Labels labels = make_labels(any_labels(reading, samples), reading, "");
     if (labels.value.empty()) reading.fail("", "holds no labels; give one label per sample");
-    check_label_count(reading, labels, samples);
+    const auto count = static_cast<Index>(labels.value.size());
+    if (samples >= 0 && count != samples)
+      reading.fail("", line_of("holds ", count, " labels for ", samples, " samples; give one label per sample"));
     return labels;
   } catch (const Cancelled&) {
     Labels labels;

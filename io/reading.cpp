@@ -4,24 +4,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cerrno>
 #include <exception>
 
-#include "io/inflate.hpp"
-
 namespace pacewise {
 namespace {
-
-struct Descriptor {
-  int number = -1;
-  explicit Descriptor(int n) : number(n) {}
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-};
 
 [[noreturn]] void cannot_open(const std::string& path, int error) {
   const char* advice = error == ENOENT   ? "check the name"
@@ -38,24 +27,42 @@ void map(Reading& reading, int descriptor, std::size_t size) {
   reading.mapped = true;
 }
 
+/// Makes room after the first `used` bytes of a buffer whose final size is not known: it doubles.
+void grow(const Reading& reading, std::string& buffer, std::size_t used, std::string_view where) {
+  if (used < buffer.size()) return;
+  const std::size_t size = std::max(2 * used, std::size_t{1} << 16);
+  reading.check_size(static_cast<double>(size), where);
+  buffer.resize(size);
+}
+
 /// Pipes and devices: their length is unknown, so memory grows with what really arrives.
 void slurp(Reading& reading, int descriptor) {
-  auto content = std::make_shared<std::string>();
-  const std::size_t limit = available_memory() / 2;
-  std::string piece(std::size_t{1} << 20, '\0');
+  const auto content = std::make_shared<std::string>();
   for (;;) {
-    const ssize_t count = ::read(descriptor, piece.data(), piece.size());
+    grow(reading, *content, reading.stored, "the stream, which is no regular file,");
+    const ssize_t count = ::read(descriptor, content->data() + reading.stored, content->size() - reading.stored);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) cannot_open(reading.path, errno);
     if (count == 0) break;
-    content->append(piece, 0, static_cast<std::size_t>(count));
-    if (content->size() > limit)
-      reading.fail("", line_of("the stream exceeds ", size_text(static_cast<double>(limit)),
-                               ", half of the free memory; ", "give a regular file"));
+    reading.stored += static_cast<std::size_t>(count);
     reading.at(0);
   }
-  reading.bytes = *content;
+  reading.bytes = std::string_view(*content).substr(0, reading.stored);
   reading.owner = content;
+}
+
+bool is_gzip(std::string_view bytes) { return bytes.substr(0, 3) == "\x1f\x8b\x08"; }
+
+/// Replaces the bytes of a gzip file by what they expand to.
+void unzip(Reading& reading) {
+  const auto out = std::make_shared<std::string>();
+  reading.inflate(reading.bytes, *out, "gzip");
+  if (reading.bytes.find_first_not_of('\0') != std::string_view::npos)
+    reading.fail("gzip", "bytes follow the end of the compressed data; copy the file again");
+  if (out->empty()) reading.fail("gzip", "the compressed file is empty; write the data again");
+  reading.bytes = *out;
+  reading.owner = out;
+  reading.mapped = false;
 }
 
 /// `file.mat:name` -> file.mat, name. A colon may be part of the file's own name, so an existing file wins.
@@ -64,57 +71,59 @@ void split_variable(Reading& reading) {
   if (::stat(reading.path.c_str(), &status) == 0 || errno == EACCES) return;
   for (std::size_t colon = reading.path.rfind(':'); colon != std::string::npos && colon > 0;
        colon = reading.path.rfind(':', colon - 1)) {
-    const std::string file = reading.path.substr(0, colon);
+    const std::string file = reading.path.substr(0, colon), name = reading.path.substr(colon + 1);
     if (::stat(file.c_str(), &status) != 0) continue;
-    std::string name = reading.path.substr(colon + 1);
     if (name.empty()) reading.fail("", "nothing after the ':'; name a variable or leave out the ':'");
     if (!reading.variable.empty() && reading.variable != name)
       reading.fail("", line_of("two variables are named: ", printable(name), " in the path and ",
                                printable(reading.variable), " in the options; name one"));
     reading.path = file;
-    reading.variable = std::move(name);
+    reading.variable = name;
     return;
   }
 }
 
-}  // namespace
+void open(Reading& reading) {
+  if (reading.path.empty() || reading.path.find('\0') != std::string::npos) cannot_open(reading.path, ENOENT);
+  const int descriptor = ::open(reading.path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) cannot_open(reading.path, errno);
+  const std::shared_ptr<void> closing(nullptr, [descriptor](void*) { ::close(descriptor); });
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) cannot_open(reading.path, errno);
+  if (S_ISDIR(status.st_mode)) cannot_open(reading.path, EISDIR);
+  // files of the /proc kind say 0 bytes and hold some
+  if (S_ISREG(status.st_mode) && status.st_size > 0)
+    map(reading, descriptor, reading.stored = static_cast<std::size_t>(status.st_size));
+  else
+    slurp(reading, descriptor);
+  if (reading.bytes.empty()) reading.fail("", "the file is empty; write the data again");
+}
 
-Reading open_plain(const std::string& path, const ReadOptions& options) {
+Reading named(const std::string& path, const ReadOptions& options) {
   Reading reading;
   reading.path = path;
   reading.options = options;
   reading.variable = options.variable;
   if (options.progress)  // several arrays of one file are read in turn: the fraction never goes back
     reading.options.progress = [report = options.progress, best = std::make_shared<double>(-1)](double fraction) {
-      if (fraction <= *best) return;
-      *best = fraction;
-      report(fraction);
+      if (fraction > *best) report(*best = fraction);
     };
-  if (path.empty() || path.find('\0') != std::string::npos) cannot_open(path, ENOENT);
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number < 0) cannot_open(path, errno);
-  struct stat status {};
-  if (::fstat(file.number, &status) != 0) cannot_open(path, errno);
-  if (S_ISDIR(status.st_mode)) cannot_open(path, EISDIR);
-  const auto size = static_cast<std::size_t>(status.st_size);
-  // files of the /proc kind say 0 bytes and hold some
-  if (S_ISREG(status.st_mode) && size > 0)
-    map(reading, file.number, size);
-  else
-    slurp(reading, file.number);
-  reading.stored = reading.bytes.size();
-  if (reading.bytes.empty()) reading.fail("", "the file is empty; write the data again");
+  return reading;
+}
+
+}  // namespace
+
+Reading open_plain(const std::string& path, const ReadOptions& options) {
+  Reading reading = named(path, options);
+  open(reading);
   return reading;
 }
 
 Reading open_reading(const std::string& path, const ReadOptions& options) {
-  Reading named;
-  named.path = path;
-  named.variable = options.variable;
-  split_variable(named);
-  Reading reading = open_plain(named.path, options);
-  reading.variable = named.variable;
-  if (is_gzip(reading.bytes)) unzip_reading(reading);
+  Reading reading = named(path, options);
+  split_variable(reading);
+  open(reading);
+  if (is_gzip(reading.bytes)) unzip(reading);
   return reading;
 }
 
@@ -124,12 +133,45 @@ void Reading::fail(std::string_view where, std::string_view what) const {
   throw ReadError(text + std::string(what));
 }
 
-void Reading::check_claim(double count, double size, std::string_view where) const {
-  // small files may hold small arrays however well they are compressed
-  const double bound = kExpansion * std::max(static_cast<double>(stored), 65536.0);
-  if (count * size > bound)
-    fail(where, line_of("claims ", size_text(count * size), " of data in a file of ",
-                        size_text(static_cast<double>(stored)), "; the file is damaged"));
+void Reading::check_size(double size, std::string_view where) const {
+  const auto available = static_cast<double>(available_memory());
+  if (size > available)
+    fail(where, line_of("takes ", size_text(size), " of memory, ", size_text(available),
+                        " are free; use single precision, fewer samples or more memory"));
+}
+
+void Reading::check_claim(double size, std::string_view where) const {
+  if (size > 1032 * std::max(static_cast<double>(stored), 65536.0))
+    fail(where, line_of("claims ", size_text(size), " of data in a file of ", size_text(static_cast<double>(stored)),
+                        "; the file is damaged"));
+  check_size(size, where);
+}
+
+void Reading::inflate(std::string_view& packed, std::string& out, std::string_view where) const {
+  z_stream stream{};
+  if (inflateInit2(&stream, 32 + MAX_WBITS) != Z_OK) fail(where, "zlib cannot start; free some memory");
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> closing(&stream, inflateEnd);
+  std::size_t used = 0, size = out.size();
+  for (int state = Z_OK; state != Z_STREAM_END;) {
+    grow(*this, out, size, where);
+    const std::size_t in = std::min(packed.size() - used, std::size_t{1} << 30U);
+    const std::size_t room = std::min(out.size() - size, std::size_t{1} << 26U);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + used));
+    stream.avail_in = static_cast<uInt>(in);
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + size);
+    stream.avail_out = static_cast<uInt>(room);
+    state = ::inflate(&stream, Z_NO_FLUSH);
+    used += in - stream.avail_in;
+    size += room - stream.avail_out;
+    if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR)
+      fail(where, line_of("compressed data are damaged at byte ", used, "; copy the file again"));
+    if (state != Z_STREAM_END && stream.avail_out > 0 && used == packed.size())
+      fail(where, "compressed data end too early; the file is truncated, copy it again");
+    if (state == Z_STREAM_END && is_gzip(packed.substr(used))) state = inflateReset(&stream);
+    at(0.5 * static_cast<double>(used) / static_cast<double>(std::max<std::size_t>(packed.size(), 1)));
+  }
+  out.resize(size);
+  packed.remove_prefix(used);
 }
 
 void Reading::at(double fraction, int worker) const {
@@ -141,66 +183,20 @@ void Reading::for_blocks(Index blocks, double from, double to, const std::functi
   Control control;
   control.threads = options.threads;
   control.cancel = options.cancel;
-  std::vector<std::exception_ptr> failure(static_cast<std::size_t>(blocks));
-  std::atomic<Index> first_failure{blocks};
+  Vector<std::exception_ptr> failures(blocks, nullptr);
   std::atomic<Index> done{0};
   parallel_blocks(blocks, control, [&](Index block, int worker) {
-    if (first_failure.load() < block) return;  // blocks begin in order, so every earlier block is still tried
     try {
       body(block);
+      const auto share = static_cast<double>(++done) / static_cast<double>(blocks);
+      at(from + share * (to - from), worker);
     } catch (...) {
-      failure[static_cast<std::size_t>(block)] = std::current_exception();
-      Index seen = first_failure.load();
-      while (block < seen && !first_failure.compare_exchange_weak(seen, block)) {
-      }
-      return;
+      failures[block] = std::current_exception();
     }
-    const auto share = static_cast<double>(done.fetch_add(1) + 1) / static_cast<double>(blocks);
-    at(from + share * (to - from), worker);
   });
   if (control.cancelled()) throw Cancelled{};
-  if (first_failure.load() < blocks) std::rethrow_exception(failure[static_cast<std::size_t>(first_failure.load())]);
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
 }
-
-namespace {
-
-/// All of it will be written: large pages spare most of the page faults, which take as long as parsing the numbers.
-void prefer_large_pages(void* start, std::size_t size) {
-#if defined(MADV_HUGEPAGE)
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  if (size < std::size_t{1} << 22U) return;
-  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(start) % page) % page;  // to the first whole page
-  // advice: a refusal changes nothing
-  ::madvise(static_cast<char*>(start) + before, (size - before) / page * page, MADV_HUGEPAGE);
-#else
-  static_cast<void>(start);
-  static_cast<void>(size);
-#endif
-}
-
-}  // namespace
-
-template <class T>
-Dense<T> allocate_dense(Index rows, Index cols, const Reading& reading) {
-  const double bytes = static_cast<double>(rows) * static_cast<double>(cols) * sizeof(T);
-  const std::size_t available = available_memory();
-  if (bytes > static_cast<double>(available))
-    reading.fail("", line_of(cols, " samples of ", rows, " features take ", size_text(bytes), ", ",
-                             size_text(static_cast<double>(available)),
-                             " are free; use single precision, fewer samples or more memory"));
-  const std::size_t count = checked_size(rows, cols);
-  AlignedAllocator<T> allocator;
-  T* numbers = allocator.allocate(count);
-  prefer_large_pages(numbers, count * sizeof(T));
-  Dense<T> out;
-  out.owner = std::shared_ptr<const void>(numbers, [count](const void* p) {
-    AlignedAllocator<T>().deallocate(static_cast<T*>(const_cast<void*>(p)), count);
-  });
-  out.view = {numbers, rows, cols};
-  return out;
-}
-
-template Dense<float> allocate_dense(Index, Index, const Reading&);
-template Dense<double> allocate_dense(Index, Index, const Reading&);
 
 }  // namespace pacewise

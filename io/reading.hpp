@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,9 +10,6 @@ namespace pacewise {
 
 /// Thrown inside the readers when the caller cancels; read_table turns it into a value.
 struct Cancelled {};
-
-/// zlib expands one byte to at most 1032; nothing a file claims to hold may be larger than that times its size.
-inline constexpr double kExpansion = 1032;
 
 /// One file being read: its bytes, and how the caller wants it read. Readers get this and nothing else.
 struct Reading {
@@ -27,8 +23,12 @@ struct Reading {
 
   /// Throws "path: where: what"; `where` may be empty.
   [[noreturn]] void fail(std::string_view where, std::string_view what) const;
-  /// An array of `count` items of `size` bytes may be claimed by a file of this size.
-  void check_claim(double count, double size, std::string_view where) const;
+  /// The limits on memory, both here. What is really there may take as many bytes as are free; what a file only says it
+  /// holds may take 1032 times its size, as much as zlib expands (64 MiB for any file). Each fails else.
+  void check_size(double size, std::string_view where) const;
+  void check_claim(double size, std::string_view where) const;
+  /// What a zlib stream, or one or more gzip members, expand to; `packed` becomes what follows them.
+  void inflate(std::string_view& packed, std::string& out, std::string_view where) const;
   /// Reports progress when called by the calling thread (worker 0) and throws Cancelled.
   void at(double fraction, int worker = 0) const;
   /// parallel_blocks with progress in [from, to]; of several failing blocks the first one is reported.
@@ -40,13 +40,16 @@ Reading open_reading(const std::string& path, const ReadOptions& options);
 /// The same for an image of a folder or a file beside another: no `:variable`, no gzip.
 Reading open_plain(const std::string& path, const ReadOptions& options);
 
-/// m x n numbers, uninitialised; fails where they do not fit in memory.
+/// Gives the table m x n numbers without a value; fails where they do not fit in memory.
 template <class T>
-struct Dense {
-  MatrixView<T> view;
-  std::shared_ptr<const void> owner;
-};
-template <class T>
-Dense<T> allocate_dense(Index rows, Index cols, const Reading& reading);
+MatrixView<T> allocate(Table<T>& table, Index rows, Index cols, const Reading& reading) {
+  reading.check_size(static_cast<double>(rows) * static_cast<double>(cols) * sizeof(T),
+                     line_of(cols, " samples of ", rows, " features"));
+  const auto matrix = std::make_shared<Matrix<T>>();
+  matrix->resize_for_overwrite(rows, cols);
+  table.values = matrix->view();
+  table.owner = matrix;
+  return matrix->view();
+}
 
 }  // namespace pacewise

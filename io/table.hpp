@@ -61,11 +61,8 @@ Labels read_labels(const std::string& path, Index samples = -1, const ReadOption
 /// Bytes that can be allocated without swapping, as the system and its control groups say.
 std::size_t available_memory();
 
-/// The dense form of a sparse matrix; a ReadError with both figures where it does not fit in `available` bytes.
-template <class T>
-Matrix<T> densify(const Sparse& sparse, std::size_t available = available_memory());
-
-/// The same in place: afterwards the table holds `values`.
+/// Makes a sparse table dense: afterwards it holds `values`. A ReadError with both figures where they do not fit in
+/// `available` bytes.
 template <class T>
 void densify(Table<T>& table, std::size_t available = available_memory());
 

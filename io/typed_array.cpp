@@ -8,137 +8,74 @@
 namespace pacewise {
 namespace {
 
-struct Half {};  // IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits
+struct Bool {
+  std::uint8_t byte;
+  operator double() const { return byte != 0 ? 1 : 0; }
+};
 
-double from_half(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int fraction = bits & 1023;
-  double magnitude = std::ldexp(fraction + 1024, exponent - 25);
-  if (exponent == 0) magnitude = std::ldexp(fraction, -24);
-  if (exponent == 31) magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+struct Half {  // IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits
+  std::uint16_t bits;
+  operator double() const {
+    const int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+    double magnitude = std::ldexp(exponent == 0 ? fraction : fraction + 1024, std::max(exponent, 1) - 25);
+    if (exponent == 31) magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+  }
+};
+
+/// Calls visit(type_identity<S>) for the S that `type` names; false where there is none.
+template <class Visit>
+bool with_type(std::string_view type, const Visit& visit) {
+  const auto among = [&]<class... S>(std::initializer_list<std::string_view> names, std::type_identity<S>... types) {
+    const std::string_view* name = names.begin();
+    return ((*name++ == type && (visit(types), true)) || ...);
+  };
+  using std::type_identity;
+  return among({"f4", "f8", "u1", "i1", "b1", "i2", "u2", "i4", "u4", "i8", "u8", "f2"}, type_identity<float>(),
+               type_identity<double>(), type_identity<std::uint8_t>(), type_identity<std::int8_t>(),
+               type_identity<Bool>(), type_identity<std::int16_t>(), type_identity<std::uint16_t>(),
+               type_identity<std::int32_t>(), type_identity<std::uint32_t>(), type_identity<std::int64_t>(),
+               type_identity<std::uint64_t>(), type_identity<Half>());
 }
 
 template <class S>
-struct Stored {
-  using Word = std::conditional_t<sizeof(S) == 1, std::uint8_t,
-                                  std::conditional_t<sizeof(S) == 2, std::uint16_t,
-                                                     std::conditional_t<sizeof(S) == 4, std::uint32_t, std::uint64_t>>>;
-  static S value(Word word) { return std::bit_cast<S>(word); }
-};
-template <>
-struct Stored<bool> {
-  using Word = std::uint8_t;
-  static std::uint8_t value(Word word) { return word != 0; }
-};
-template <>
-struct Stored<Half> {
-  using Word = std::uint16_t;
-  static double value(Word word) { return from_half(word); }
-};
-
-template <class Word>
-Word swap_bytes(Word word) {
-  if constexpr (sizeof(Word) == 2) return __builtin_bswap16(word);
-  if constexpr (sizeof(Word) == 4) return __builtin_bswap32(word);
-  if constexpr (sizeof(Word) == 8) return __builtin_bswap64(word);
-  return word;
+S load(const char* base, Index item, bool swap) {
+  std::array<char, sizeof(S)> bytes;
+  std::memcpy(bytes.data(), base + static_cast<std::size_t>(item) * sizeof(S), sizeof(S));
+  if (swap) std::reverse(bytes.begin(), bytes.end());
+  return std::bit_cast<S>(bytes);
 }
 
-template <class T, class S, bool swap>
-T load(const char* base, Index item) {
-  typename Stored<S>::Word word;
-  std::memcpy(&word, base + static_cast<std::size_t>(item) * sizeof(word), sizeof(word));
-  if constexpr (swap) word = swap_bytes(word);
-  return static_cast<T>(Stored<S>::value(word));
-}
-
-/// Where sample s, feature f lies: s * sample_stride + offset[f]; offset is empty where it is f itself.
+/// Sample s, feature f lies at s * sample_stride + offset[f].
 struct Layout {
   Index sample_stride = 1;
-  std::vector<Index> offset;
-  bool flat = false;  // the wanted order is the order in memory
+  Vector<Index> offset{0};
+  bool flat = true;  // the wanted order is the order in memory
+
+  explicit Layout(const TypedArray& array) {
+    const std::size_t axes = array.shape.size(), sample_axis = array.samples_last ? axes - 1 : 0;
+    std::vector<Index> stride(axes, 1);
+    for (std::size_t a = 1; a < axes; ++a) {
+      if (array.fortran)
+        stride[a] = stride[a - 1] * array.shape[a - 1];
+      else
+        stride[axes - 1 - a] = stride[axes - a] * array.shape[axes - a];
+    }
+    sample_stride = stride[sample_axis];
+    for (std::size_t a = 0; a < axes; ++a) {
+      if (a == sample_axis) continue;
+      Vector<Index> finer;
+      for (const Index o : offset)
+        for (Index i = 0; i < array.shape[a]; ++i) finer.push_back(o + i * stride[a]);
+      offset = std::move(finer);
+    }
+    for (std::size_t f = 0; f < offset.size(); ++f) flat = flat && offset[f] == static_cast<Index>(f);
+    flat = flat && sample_stride == static_cast<Index>(offset.size());
+  }
 };
 
-Layout layout_of(const TypedArray& array) {
-  const std::size_t axes = array.shape.size();
-  std::vector<Index> stride(axes, 1);
-  if (array.fortran)
-    for (std::size_t a = 1; a < axes; ++a) stride[a] = stride[a - 1] * array.shape[a - 1];
-  else
-    for (std::size_t a = axes - 1; a > 0; --a) stride[a - 1] = stride[a] * array.shape[a];
-  const std::size_t sample_axis = array.samples_last ? axes - 1 : 0;
-  Layout layout;
-  layout.sample_stride = stride[sample_axis];
-  std::vector<Index> offset{0};
-  for (std::size_t a = 0; a < axes; ++a) {
-    if (a == sample_axis) continue;
-    std::vector<Index> finer;
-    finer.reserve(offset.size() * static_cast<std::size_t>(array.shape[a]));
-    for (const Index o : offset)
-      for (Index i = 0; i < array.shape[a]; ++i) finer.push_back(o + i * stride[a]);
-    offset = std::move(finer);
-  }
-  bool contiguous = true;
-  for (std::size_t f = 0; f < offset.size() && contiguous; ++f) contiguous = offset[f] == static_cast<Index>(f);
-  layout.flat = contiguous && layout.sample_stride == array.features();
-  layout.offset = std::move(offset);
-  return layout;
-}
-
-template <class T, class S, bool swap>
-void convert(const TypedArray& array, const Layout& layout, const Reading& reading, MatrixView<T> out) {
-  if (layout.flat) {
-    constexpr Index size = Index{1} << 17;
-    const Index count = array.count();
-    reading.for_blocks(block_count(count, size), 0.5, 1, [&](Index block) {
-      const Index first = block * size, last = first + block_length(count, block, size);
-      for (Index i = first; i < last; ++i) out.data[i] = load<T, S, swap>(array.data, i);
-    });
-    return;
-  }
-  // 64 neighbouring samples at a time: a cache line is used whole on the side where samples are neighbours
-  reading.for_blocks(block_count(out.cols), 0.5, 1, [&](Index block) {
-    const Index first = block * kBlock, last = first + block_length(out.cols, block);
-    for (Index f = 0; f < out.rows; ++f)
-      for (Index s = first; s < last; ++s)
-        out(f, s) = load<T, S, swap>(array.data, s * layout.sample_stride + layout.offset[static_cast<std::size_t>(f)]);
-  });
-}
-
-template <class Visit>
-auto with_scalar(Scalar type, const Visit& visit) {
-  switch (type) {
-    case Scalar::boolean:
-      return visit(std::type_identity<bool>());
-    case Scalar::int8:
-      return visit(std::type_identity<std::int8_t>());
-    case Scalar::uint8:
-      return visit(std::type_identity<std::uint8_t>());
-    case Scalar::int16:
-      return visit(std::type_identity<std::int16_t>());
-    case Scalar::uint16:
-      return visit(std::type_identity<std::uint16_t>());
-    case Scalar::int32:
-      return visit(std::type_identity<std::int32_t>());
-    case Scalar::uint32:
-      return visit(std::type_identity<std::uint32_t>());
-    case Scalar::int64:
-      return visit(std::type_identity<std::int64_t>());
-    case Scalar::uint64:
-      return visit(std::type_identity<std::uint64_t>());
-    case Scalar::float16:
-      return visit(std::type_identity<Half>());
-    case Scalar::float32:
-      return visit(std::type_identity<float>());
-    case Scalar::float64:
-      break;
-  }
-  return visit(std::type_identity<double>());
-}
-
 bool foreign_order(const TypedArray& array) {
-  return array.big_endian == (std::endian::native == std::endian::little) && scalar_size(array.type) > 1;
+  return array.big_endian == (std::endian::native == std::endian::little) && item_size(array.type) > 1;
 }
 
 /// A mapping below this size is copied: a page of its own costs more than the copy.
@@ -146,17 +83,16 @@ constexpr std::size_t kWorthMapping = std::size_t{1} << 20;
 
 template <class T>
 bool usable_as_is(const TypedArray& array, const Layout& layout) {
-  const Scalar same = sizeof(T) == 4 ? Scalar::float32 : Scalar::float64;
   const bool aligned = reinterpret_cast<std::uintptr_t>(array.data) % 64 == 0;
   const bool small = static_cast<std::size_t>(array.count()) * sizeof(T) < kWorthMapping;
-  return layout.flat && array.type == same && !foreign_order(array) && aligned && array.owner &&
-         !(array.mapped && small);
+  return layout.flat && array.type == (sizeof(T) == 4 ? "f4" : "f8") && !foreign_order(array) && aligned &&
+         array.owner && !(array.mapped && small);
 }
 
 }  // namespace
 
-std::size_t scalar_size(Scalar type) {
-  return with_scalar(type, [](auto s) { return sizeof(typename Stored<typename decltype(s)::type>::Word); });
+bool is_numeric_type(std::string_view type) {
+  return with_type(type, [](auto) {});
 }
 
 Index TypedArray::count() const {
@@ -164,8 +100,6 @@ Index TypedArray::count() const {
   for (const Index length : shape) product *= length;
   return product;
 }
-Index TypedArray::samples() const { return samples_last ? shape.back() : shape.front(); }
-Index TypedArray::features() const { return samples() == 0 ? 0 : count() / samples(); }
 
 std::string shape_text(const std::vector<Index>& shape) {
   std::string text;
@@ -191,10 +125,18 @@ Index checked_count(const Reading& reading, const std::vector<Index>& shape, std
 }
 
 template <class T>
-void place(const TypedArray& array, const Reading& reading, std::string_view where, Table<T>& table) {
-  const Index n = array.samples(), m = array.features();
-  if (n <= 0 || m <= 0) reading.fail(where, line_of("is ", shape_text(array.shape), ", it holds no numbers"));
-  const Layout layout = layout_of(array);
+void place(Variable variable, const Reading& reading, std::string_view where, Table<T>& table) {
+  if (variable.is_text) reading.fail(where, "holds text; give numbers, or use it as labels");
+  if (variable.sparse) {
+    if (variable.sparse->empty()) reading.fail(where, "holds no samples; save at least one");
+    table.sparse = std::move(variable.sparse);
+    reading.at(1);
+    return;
+  }
+  const TypedArray& array = variable.array;
+  checked_count(reading, array.shape, 0, 0, where);
+  const Layout layout(array);
+  const Index n = array.samples(), m = array.count() / n;
   table.sample_shape = array.shape;
   table.sample_shape.erase(array.samples_last ? table.sample_shape.end() - 1 : table.sample_shape.begin());
   if (table.sample_shape.size() < 2) table.sample_shape.clear();
@@ -205,32 +147,31 @@ void place(const TypedArray& array, const Reading& reading, std::string_view whe
     reading.at(1);
     return;
   }
-  const Dense<T> out = allocate_dense<T>(m, n, reading);
-  with_scalar(array.type, [&](auto s) {
-    using S = typename decltype(s)::type;
-    if (foreign_order(array))
-      convert<T, S, true>(array, layout, reading, out.view);
-    else
-      convert<T, S, false>(array, layout, reading, out.view);
+  const MatrixView<T> out = allocate(table, m, n, reading);
+  with_type(array.type, [&]<class S>(std::type_identity<S>) {
+    const bool swap = foreign_order(array);
+    // 64 neighbouring samples at a time: a cache line is used whole on the side where samples are neighbours
+    reading.for_blocks(block_count(n), 0.5, 1, [&](Index block) {
+      const Index first = block * kBlock, last = first + block_length(n, block);
+      if (layout.flat)
+        for (Index i = first * m; i < last * m; ++i) out.data[i] = static_cast<T>(load<S>(array.data, i, swap));
+      else
+        for (Index f = 0; f < m; ++f)
+          for (Index s = first; s < last; ++s)
+            out(f, s) = static_cast<T>(load<S>(array.data, s * layout.sample_stride + layout.offset[f], swap));
+    });
   });
-  table.values = out.view;
-  table.owner = out.owner;
 }
 
-std::vector<double> numbers_of(const TypedArray& array) {
-  std::vector<double> out(static_cast<std::size_t>(array.count()));
-  const bool swap = foreign_order(array);
-  with_scalar(array.type, [&](auto s) {
-    using S = typename decltype(s)::type;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const auto item = static_cast<Index>(i);
-      out[i] = swap ? load<double, S, true>(array.data, item) : load<double, S, false>(array.data, item);
-    }
-  });
-  return out;
+std::vector<double> vector_of(const TypedArray& array, const Reading& reading, std::string_view where) {
+  if (array.shape.empty() || *std::max_element(array.shape.begin(), array.shape.end()) != array.count())
+    reading.fail(where, line_of("is ", shape_text(array.shape), "; one vector is needed"));
+  Table<double> table;
+  place({array, {}, {}, false}, reading, where, table);
+  return {table.values.data, table.values.data + array.count()};
 }
 
-template void place(const TypedArray&, const Reading&, std::string_view, Table<float>&);
-template void place(const TypedArray&, const Reading&, std::string_view, Table<double>&);
+template void place(Variable, const Reading&, std::string_view, Table<float>&);
+template void place(Variable, const Reading&, std::string_view, Table<double>&);
 
 }  // namespace pacewise

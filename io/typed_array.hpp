@@ -3,25 +3,9 @@
 
 namespace pacewise {
 
-enum class Scalar : std::uint8_t {
-  boolean,
-  int8,
-  uint8,
-  int16,
-  uint16,
-  int32,
-  uint32,
-  int64,
-  uint64,
-  float16,
-  float32,
-  float64
-};
-std::size_t scalar_size(Scalar type);
-
 /// An array as it lies in a file or in a library's memory.
 struct TypedArray {
-  Scalar type = Scalar::float64;
+  std::string type = "f8";  // b1, i1..i8, u1..u8, f2, f4, f8: NumPy's kind and bytes
   bool big_endian = false;
   bool fortran = false;       // the first index runs fastest
   bool samples_last = false;  // samples run along the last axis instead of the first
@@ -30,10 +14,13 @@ struct TypedArray {
   std::shared_ptr<const void> owner;
   bool mapped = false;
 
-  Index count() const;     // product of the shape
-  Index samples() const;   // length of the sample axis
-  Index features() const;  // product of the other axes
+  Index count() const;  // product of the shape
+  Index samples() const { return samples_last ? shape.back() : shape.front(); }
 };
+
+/// Whether `type` is one of the above.
+bool is_numeric_type(std::string_view type);
+inline std::size_t item_size(std::string_view type) { return static_cast<std::size_t>(type[1] - '0'); }
 
 /// One named thing of a file: exactly one of the three is filled.
 struct Variable {
@@ -46,16 +33,16 @@ struct Variable {
 /// "3 x 4"
 std::string shape_text(const std::vector<Index>& shape);
 
-/// The product of the shape, each axis >= 0; fails on overflow and where `available` bytes cannot hold it.
+/// The product of the shape, each axis > 0; fails on overflow and where `available` bytes cannot hold it.
 Index checked_count(const Reading& reading, const std::vector<Index>& shape, std::size_t item, std::size_t available,
                     std::string_view where);
 
 /// Converts to T, a column per sample, each sample in row-major order. Takes the bytes as they are where that is
-/// possible: same type, same order, aligned.
+/// possible: same type, same order, aligned. Sparse numbers stay as they are; text is an error.
 template <class T>
-void place(const TypedArray& array, const Reading& reading, std::string_view where, Table<T>& table);
+void place(Variable variable, const Reading& reading, std::string_view where, Table<T>& table);
 
-/// All numbers, in the order they lie in memory.
-std::vector<double> numbers_of(const TypedArray& array);
+/// The numbers of a vector, whatever shape a file gives it; fails where more than one axis is longer than 1.
+std::vector<double> vector_of(const TypedArray& array, const Reading& reading, std::string_view where);
 
 }  // namespace pacewise

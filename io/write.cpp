@@ -12,13 +12,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "write_npy writes the numbers as they lie in memory");
 
-template <class T>
-constexpr const char* type_code() {
-  if constexpr (std::is_same_v<T, float>) return "<f4";
-  if constexpr (std::is_same_v<T, double>) return "<f8";
-  return "<i4";
-}
-
 /// Magic, version 1.0 and a dictionary padded so that the numbers begin at a multiple of 64.
 std::string npy_header(const char* type, const std::string& shape) {
   std::string text = line_of("{'descr': '", type, "', 'fortran_order': False, 'shape': (", shape, "), }");
@@ -30,15 +23,13 @@ std::string npy_header(const char* type, const std::string& shape) {
   return head + text;
 }
 
+/// "nan" for NaN, without a sign.
 template <class T>
 void append_number(std::string& out, T value) {
-  if (std::isnan(value)) {
-    out += "nan";
-    return;
-  }
   std::array<char, 32> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  out.append(digits.data(), end);
+  out.append(
+      digits.data(),
+      std::to_chars(digits.data(), digits.data() + digits.size(), std::isnan(value) ? std::abs(value) : value).ptr);
 }
 
 /// A name in quotes where a reader would otherwise take it apart.
@@ -57,14 +48,14 @@ std::string csv_name(const std::string& name) {
 template <class T>
 void write_npy(const std::string& path, MatrixView<const T> values) {
   AtomicFile file(path);
-  file.write(npy_header(type_code<T>(), line_of(values.cols, ", ", values.rows)));
+  file.write(npy_header(sizeof(T) == 4 ? "<f4" : "<f8", line_of(values.cols, ", ", values.rows)));
   for (Index j = 0; j < values.cols; ++j) file.write(values.col(j), static_cast<std::size_t>(values.rows) * sizeof(T));
   file.commit();
 }
 
 void write_npy(const std::string& path, const std::vector<std::int32_t>& values) {
   AtomicFile file(path);
-  file.write(npy_header(type_code<std::int32_t>(), line_of(values.size(), ",")));
+  file.write(npy_header("<i4", line_of(values.size(), ",")));
   file.write(values.data(), values.size() * sizeof(std::int32_t));
   file.commit();
 }
@@ -94,13 +85,11 @@ void write_mtx(const std::string& path, const Sparse& values) {
   file.write("%%MatrixMarket matrix coordinate real general\n");
   file.write(line_of(values.cols, " ", values.rows, " ", values.nonzeros(), "\n"));
   std::string line;
-  for (Index j = 0; j < values.cols; ++j) {
-    const auto column = static_cast<std::size_t>(j);
+  for (std::size_t j = 0; j + 1 < values.start.size(); ++j) {
     line.clear();
-    for (Index k = values.start[column]; k < values.start[column + 1]; ++k) {
-      const auto entry = static_cast<std::size_t>(k);
-      line += std::to_string(j + 1) + ' ' + std::to_string(values.index[entry] + 1) + ' ';
-      append_number(line, values.value[entry]);
+    for (auto k = static_cast<std::size_t>(values.start[j]); k < static_cast<std::size_t>(values.start[j + 1]); ++k) {
+      line += line_of(j + 1, ' ', values.index[k] + 1, ' ');
+      append_number(line, values.value[k]);
       line += '\n';
     }
     file.write(line);
@@ -112,15 +101,12 @@ template <class T>
 void write_mtx(const std::string& path, MatrixView<const T> values) {
   AtomicFile file(path);
   file.write(line_of("%%MatrixMarket matrix array real general\n", values.cols, " ", values.rows, "\n"));
-  std::string line;
-  for (Index i = 0; i < values.rows; ++i) {
-    line.clear();
+  for (Index i = 0; i < values.rows; ++i)
     for (Index j = 0; j < values.cols; ++j) {
+      std::string line;
       append_number(line, values(i, j));
-      line += '\n';
+      file.write(line += '\n');
     }
-    file.write(line);
-  }
   file.commit();
 }
 

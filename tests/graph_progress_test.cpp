@@ -20,6 +20,7 @@ TEST(GraphProgress, SharesGrowFromTheProjectionToTheLastNeighbour) {
     control.threads = 1;
     control.progress = &hook;
     Options options;
+    options.k = 3;
     options.graph_space = {Space::Kind::half, 40};
     const Graph told = build_graph<double>(data, options, control);
     EXPECT_GT(shares.size(), 20U);

@@ -6,12 +6,13 @@
 
 #include <cerrno>
 #include <charconv>
-#include <climits>
-#include <cstdlib>
+#include <filesystem>
 #include <random>
 
 namespace pacewise {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 
@@ -21,38 +22,24 @@ int named_descriptor(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
   for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (path.compare(0, prefix.size(), prefix) != 0) continue;
     int number = -1;
     const char* end = path.data() + path.size();
-    const auto [stop, error] = std::from_chars(path.data() + prefix.size(), end, number);
-    if (error == std::errc() && stop == end) return number;
+    if (path.starts_with(prefix) && std::from_chars(path.data() + prefix.size(), end, number).ptr == end) return number;
   }
   return -1;
 }
 
 /// Where the link chain ends, also when nothing is there yet.
-std::string resolve(const std::string& path) {
-  if (char* full = ::realpath(path.c_str(), nullptr)) {
-    std::string found(full);
-    std::free(full);
-    return found;
-  }
-  std::string current = path;
-  for (int depth = 0; depth < 40; ++depth) {
-    char link[PATH_MAX];
-    const ssize_t length = ::readlink(current.c_str(), link, sizeof(link));
-    if (length <= 0) break;
-    const std::string next(link, static_cast<std::size_t>(length));
-    const std::size_t slash = current.rfind('/');
-    current = next[0] == '/' || slash == std::string::npos ? next : current.substr(0, slash + 1) + next;
-  }
-  return current;
+std::string resolve(fs::path path) {
+  std::error_code error;
+  for (int depth = 0; depth < 40 && fs::is_symlink(path, error); ++depth)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return path.string();
 }
 
 std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
 }
 
 /// Pipes and devices have nothing to flush, and say so.
@@ -66,8 +53,10 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail("cannot write", EISDIR);
-  if (named_descriptor(path) >= 0 || (exists && !S_ISREG(status.st_mode))) {
-    open_direct();
+  const int given = named_descriptor(path);
+  if (given >= 0 || (exists && !S_ISREG(status.st_mode))) {
+    descriptor_ = given >= 0 ? ::fcntl(given, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("cannot open for writing", errno);
     return;
   }
   if (exists && ::access(path.c_str(), W_OK) != 0) fail("cannot write", errno);
@@ -76,12 +65,6 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
 }
 
 AtomicFile::~AtomicFile() { discard(); }
-
-void AtomicFile::open_direct() {
-  const int given = named_descriptor(path_);
-  descriptor_ = given >= 0 ? ::fcntl(given, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor_ < 0) fail("cannot open for writing", errno);
-}
 
 void AtomicFile::open_temporary(unsigned mode, bool exists) {
   std::random_device device;
@@ -100,32 +83,15 @@ void AtomicFile::open_temporary(unsigned mode, bool exists) {
 }
 
 void AtomicFile::write(const void* bytes, std::size_t count) {
-  const char* next = static_cast<const char*>(bytes);
-  if (buffer_.size() + count <= kBuffer) {
-    buffer_.append(next, count);
-    return;
-  }
-  flush();
-  if (count < kBuffer) {
-    buffer_.append(next, count);
-    return;
-  }
-  while (count > 0) {
-    const ssize_t written = ::write(descriptor_, next, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("cannot write", errno);
-    next += written;
-    count -= static_cast<std::size_t>(written);
-  }
+  buffer_.append(static_cast<const char*>(bytes), count);
+  if (buffer_.size() >= kBuffer) flush();
 }
 
 void AtomicFile::flush() {
-  std::size_t done = 0;
-  while (done < buffer_.size()) {
-    const ssize_t written = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("cannot write", errno);
-    done += static_cast<std::size_t>(written);
+  for (std::string_view rest = buffer_; !rest.empty();) {
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno != EINTR) fail("cannot write", errno);
+    rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
   }
   buffer_.clear();
 }

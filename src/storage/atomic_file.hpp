@@ -23,7 +23,6 @@ class AtomicFile {
   void commit();
 
  private:
-  void open_direct();
   void open_temporary(unsigned mode, bool exists);
   void flush();
   void discard() noexcept;

@@ -12,6 +12,7 @@ namespace pacewise {
 namespace {
 
 using test::content;
+using test::has;
 using test::Scratch;
 
 template <class Action>
@@ -97,12 +98,12 @@ TEST(AtomicFile, FailuresNamePathAndCauseAndLeaveNothing) {
   const Scratch scratch;
   const std::string missing = scratch.path("no/such/a.npy");
   const std::string error = write_error_of([&] { write_whole(missing, "x"); });
-  EXPECT_NE(error.find(missing), std::string::npos);
-  EXPECT_NE(error.find("No such file or directory; create the folder first"), std::string::npos) << error;
-  EXPECT_NE(write_error_of([&] { write_whole(scratch.folder(), "x"); }).find("Is a directory"), std::string::npos);
-  EXPECT_NE(write_error_of([&] { write_whole("", "x"); }).find("name is empty"), std::string::npos);
-  EXPECT_NE(write_error_of([&] { write_whole("/dev/full", "x"); }).find("No space left on device"), std::string::npos);
-  EXPECT_NE(write_error_of([&] { write_whole("/proc/a.npy", "x"); }).find("/proc"), std::string::npos);
+  EXPECT_TRUE(has(error, missing));
+  EXPECT_TRUE(has(error, "No such file or directory; create the folder first"));
+  EXPECT_TRUE(has(write_error_of([&] { write_whole(scratch.folder(), "x"); }), "Is a directory"));
+  EXPECT_TRUE(has(write_error_of([&] { write_whole("", "x"); }), "name is empty"));
+  EXPECT_TRUE(has(write_error_of([&] { write_whole("/dev/full", "x"); }), "No space left on device"));
+  EXPECT_TRUE(has(write_error_of([&] { write_whole("/proc/a.npy", "x"); }), "/proc"));
   EXPECT_EQ(scratch.entries(), 0U);
 }
 
@@ -119,7 +120,7 @@ TEST(AtomicFile, FullDiskRemovesTheTemporaryAndKeepsTheTarget) {
   const std::string error = write_error_of([&] { write_whole(path, std::string(5 << 20, 'x')); });
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
-  EXPECT_NE(error.find("File too large"), std::string::npos) << error;
+  EXPECT_TRUE(has(error, "File too large"));
   EXPECT_EQ(content(path), "before");
   EXPECT_EQ(scratch.entries(), 1U);
 }
@@ -130,10 +131,10 @@ TEST(AtomicFile, FolderWithoutPermission) {
   ::chmod(scratch.folder().c_str(), 0500);
   const std::string error = write_error_of([&] { write_whole(scratch.path("a"), "x"); });
   ::chmod(scratch.folder().c_str(), 0700);
-  EXPECT_NE(error.find("Permission denied; choose a folder you may write to"), std::string::npos) << error;
+  EXPECT_TRUE(has(error, "Permission denied; choose a folder you may write to"));
   const std::string locked = scratch.file("locked", "1");
   ::chmod(locked.c_str(), 0400);
-  EXPECT_NE(write_error_of([&] { write_whole(locked, "x"); }).find("Permission denied"), std::string::npos);
+  EXPECT_TRUE(has(write_error_of([&] { write_whole(locked, "x"); }), "Permission denied"));
 }
 
 TEST(AtomicFile, PipesAndDescriptorsAreWrittenDirectly) {

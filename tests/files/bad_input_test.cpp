@@ -6,6 +6,8 @@
 namespace pacewise {
 namespace {
 
+using test::has;
+using namespace std::string_literals;
 using test::npy;
 using test::raw;
 using test::read_error_of;
@@ -60,16 +62,8 @@ std::vector<Bad> bad_arrays() {
       {"far.npz", std::string("PK\x05\x06\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\0\0", 22),
        "zip directory is damaged"},
       {"head.idx", std::string("\0\0\x08\x03\0\0", 6), "ends inside the IDX header"},
-      {"short.idx",
-       std::string("\0\0\x08\x01\0\0\0\x05"
-                   "abc",
-                   11),
-       "do not fit in the 3 bytes"},
-      {"more.idx",
-       std::string("\0\0\x08\x01\0\0\0\x01"
-                   "abc",
-                   11),
-       "2 bytes follow"},
+      {"short.idx", "\0\0\10\1\0\0\0\5abc"s, "do not fit in the 3 bytes"},
+      {"more.idx", "\0\0\10\1\0\0\0\1abc"s, "2 bytes follow"},
       {"zero.idx", std::string("\0\0\x08\x01\0\0\0\0", 8), "it holds no numbers"},
       {"huge.idx", std::string("\0\0\x0e\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16), "damaged"},
       {"type.idx", std::string("\0\0\x0a\x01\0\0\0\x01x", 9), "its format is not known"},
@@ -89,18 +83,10 @@ std::vector<Bad> bad_texts() {
       {"bom.csv", "\xef\xbb\xbf", "holds no rows"},
       {"prose.txt", "It was a dark and stormy night\n", "is not a number"},
       {"quote.csv", "1,2\n3,\"4\n5,6\n", "line 2, column 2"},
-      {"nul.csv",
-       std::string("1,2\n3,\0"
-                   "4\n",
-                   9),
-       "its format is not known"},
+      {"nul.csv", "1,2\n3,\0004\n"s, "its format is not known"},
       {"dot.csv", "1,2\n3,.\n", "\".\" is not a number"},
       {"thousands.csv", "1;2\n3;1.000,5\n", "\"1.000,5\" is not a number"},
-      {"utf16.csv",
-       std::string("\xff\xfe"
-                   "1\0",
-                   4),
-       "UTF-16"},
+      {"utf16.csv", "\377\3761\0"s, "UTF-16"},
       {"banner.mtx", "%%MatrixMarket\n", "line 1: the banner is incomplete"},
       {"vector.mtx", "%%MatrixMarket vector coordinate real general\n", "the banner is incomplete"},
       {"layout.mtx", kMarket + "diagonal real general\n", "\"diagonal\" is no layout"},
@@ -142,18 +128,14 @@ std::vector<Bad> bad_others() {
       {"cut.jpg", "\xff\xd8\xff\xe0", "JPEG"},
       {"cut.pgm", "P5\n", "the width should follow"},
       {"few.pgm", "P5 10 10 255\nabc", "10 x 10 pixels do not fit"},
-      {"zero.pgm", "P5 0 10 255\n", "0 x 10 pixels"},
-      {"black.pgm", "P5 1 1 0\na", "largest value is 0"},
-      {"white.pgm", "P5 1 1 70000\na", "no number in 0..65535"},
-      {"plain.pgm", "P2 2 1 9\n1 12\n", "the pixel is no number in 0..9"},
+      {"zero.pgm", "P5 0 10 255\n", "\"0\" is no width in 1..1048576"},
+      {"black.pgm", "P5 1 1 0\na", "\"0\" is no largest value in 1..65535"},
+      {"white.pgm", "P5 1 1 70000\na", "line 1: \"70000\" is no largest value in 1..65535"},
+      {"plain.pgm", "P2 2 1 9\n1 12\n", "line 2: \"12\" is no pixel in 0..9"},
       {"colour.ppm", "P6 1 1 255\nabc", "colour PPM"},
       {"a.gif", "GIF89a..", "GIF image"},
       {"a.bz2", "BZh91AY", "bzip2"},
-      {"a.xz",
-       std::string("\xfd"
-                   "7zXZ\0",
-                   6),
-       "xz"},
+      {"a.xz", "\3757zXZ\0"s, "xz"},
       {"a.zst", "\x28\xb5\x2f\xfd..", "zstd"},
       {"a.7z", "7z\xbc\xaf..", "7z archive"},
       {"a.parquet", "PAR1....", "Parquet"},
@@ -169,43 +151,37 @@ void check(const std::vector<Bad>& inputs) {
   const Scratch scratch;
   for (const Bad& bad : inputs) {
     const std::string path = scratch.file(bad.name, bad.bytes);
-    for (const int precision : {4, 8}) {
-      const std::string error = read_error_of([&] {
-        if (precision == 4)
-          read_table<float>(path);
-        else
-          read_table<double>(path);
-      });
-      EXPECT_EQ(error.rfind(path + ": ", 0), 0U) << error;
-      EXPECT_NE(error.find(bad.message), std::string::npos) << bad.name << ": " << error;
-    }
+    const std::string error = read_error_of([&] { read_table<float>(path); });
+    EXPECT_TRUE(error.starts_with(path + ": ") && has(error, bad.message)) << bad.name << ": " << error;
+    EXPECT_EQ(read_error_of([&] { read_table<double>(path); }), error);
   }
 }
 
 TEST(BadInput, ArraysAreRefusedWithTheReason) { check(bad_arrays()); }
 TEST(BadInput, TextsAreRefusedWithTheReason) { check(bad_texts()); }
 TEST(BadInput, OtherFilesAreRefusedWithTheReason) { check(bad_others()); }
+
 TEST(BadInput, ThereAreManyKinds) { EXPECT_GE(bad_arrays().size() + bad_texts().size() + bad_others().size(), 90U); }
 
 TEST(BadInput, PathsThatCannotBeRead) {
   const Scratch scratch;
   const auto error = [](const std::string& path) { return read_error_of([&] { read_table<float>(path); }); };
-  EXPECT_NE(error(scratch.path("none.npy")).find("No such file or directory; check the name"), std::string::npos);
-  EXPECT_NE(error("").find("No such file"), std::string::npos);
-  EXPECT_NE(error(scratch.path("none.mat:X")).find("No such file"), std::string::npos);
-  EXPECT_NE(error(scratch.folder()).find("holds no PNG"), std::string::npos);
+  EXPECT_TRUE(has(error(scratch.path("none.npy")), "No such file or directory; check the name"));
+  EXPECT_TRUE(has(error(""), "No such file"));
+  EXPECT_TRUE(has(error(scratch.path("none.mat:X")), "No such file"));
+  EXPECT_TRUE(has(error(scratch.folder()), "holds no PNG"));
   const std::string csv = scratch.file("a.csv", "1,2\n3,4\n");
-  EXPECT_NE(error(csv + ":X").find("a csv file has no variables"), std::string::npos);
-  EXPECT_NE(error(csv + ":").find("nothing after the ':'"), std::string::npos);
-  EXPECT_NE(error(scratch.path("line\nbreak")).find("line\\x0abreak"), std::string::npos);
-  EXPECT_NE(error("/dev/null").find("the file is empty"), std::string::npos);
+  EXPECT_TRUE(has(error(csv + ":X"), "a csv file has no variables"));
+  EXPECT_TRUE(has(error(csv + ":"), "nothing after the ':'"));
+  EXPECT_TRUE(has(error(scratch.path("line\nbreak")), "line\\x0abreak"));
+  EXPECT_TRUE(has(error("/dev/null"), "the file is empty"));
   ASSERT_EQ(::symlink("loop", scratch.path("loop").c_str()), 0);
-  EXPECT_NE(error(scratch.path("loop")).find("cannot read"), std::string::npos);
+  EXPECT_TRUE(has(error(scratch.path("loop")), "cannot read"));
   const std::string colon = scratch.file("with:colon.csv", "1,2\n3,4\n");
   EXPECT_EQ(read_table<float>(colon).samples(), 2);
   if (::geteuid() != 0) {
     ::chmod(csv.c_str(), 0);
-    EXPECT_NE(error(csv).find("Permission denied"), std::string::npos);
+    EXPECT_TRUE(has(error(csv), "Permission denied"));
   }
 }
 
@@ -217,12 +193,12 @@ TEST(BadInput, LabelColumnsThatAreNotThere) {
     options.label_column = column;
     return read_error_of([&] { read_table<float>(file, options); });
   };
-  EXPECT_NE(error(path, "c").find("has no column \"c\"; its columns are a, b"), std::string::npos);
-  EXPECT_NE(error(path, "3").find("label column 3 is not in 1..2"), std::string::npos);
-  EXPECT_NE(error(path, "0").find("label column 0"), std::string::npos);
-  EXPECT_NE(error(scratch.file("b.csv", "1,2\n3,4\n"), "c").find("give the column's number"), std::string::npos);
-  EXPECT_NE(error(scratch.file("c.csv", "1\n3\n"), "1").find("no column besides the labels"), std::string::npos);
-  EXPECT_NE(error(scratch.file("d.csv", "1,NA\n3,4\n"), "2").find("label 1 is missing"), std::string::npos);
+  EXPECT_TRUE(has(error(path, "c"), "has no column \"c\"; its columns are a, b"));
+  EXPECT_TRUE(has(error(path, "3"), "label column 3 is not in 1..2"));
+  EXPECT_TRUE(has(error(path, "0"), "label column 0"));
+  EXPECT_TRUE(has(error(scratch.file("b.csv", "1,2\n3,4\n"), "c"), "give the column's number"));
+  EXPECT_TRUE(has(error(scratch.file("c.csv", "1\n3\n"), "1"), "no column besides the labels"));
+  EXPECT_TRUE(has(error(scratch.file("d.csv", "1,NA\n3,4\n"), "2"), "label 1 is missing"));
 }
 
 /// Pipes have no size and cannot be mapped.

@@ -5,6 +5,7 @@
 namespace pacewise {
 namespace {
 
+using test::has;
 using test::raw;
 using test::read_error_of;
 using test::Scratch;
@@ -80,6 +81,13 @@ TEST(GzipFile, AnyStreamFormatAndSeveralMembers) {
       (std::vector<double>{1.5, 2.5}));
 }
 
+/// 9 MB of zeros become 72 MB of numbers, 8000 times the size of the file: they are all there.
+TEST(GzipFile, WhatIsReallyThereIsNoClaim) {
+  const Scratch scratch;
+  const std::string zeros = test::npy("|u1", "(9000, 1000)", std::string(9000000, '\0'));
+  EXPECT_EQ(read_table<double>(scratch.file("z.npy.gz", gzipped(zeros))).samples(), 9000);
+}
+
 TEST(GzipFile, DamageIsNamed) {
   const Scratch scratch;
   std::string text;
@@ -88,14 +96,14 @@ TEST(GzipFile, DamageIsNamed) {
   const auto error = [&](const std::string& bytes) {
     return read_error_of([&] { read_table<double>(scratch.file("a.csv.gz", bytes)); });
   };
-  EXPECT_NE(error(good.substr(0, good.size() / 2)).find("truncated"), std::string::npos);
-  EXPECT_NE(error(good.substr(0, good.size() - 3)).find("truncated"), std::string::npos);
+  EXPECT_TRUE(has(error(good.substr(0, good.size() / 2)), "truncated"));
+  EXPECT_TRUE(has(error(good.substr(0, good.size() - 3)), "truncated"));
   std::string flipped = good;
   flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 0xff);
-  EXPECT_NE(error(flipped).find("damaged"), std::string::npos);
-  EXPECT_NE(error(good + "more").find("bytes follow"), std::string::npos);
-  EXPECT_NE(error(gzipped("")).find("empty"), std::string::npos);
-  EXPECT_NE(error(gzipped(good)).find("compressed twice"), std::string::npos);
+  EXPECT_TRUE(has(error(flipped), "damaged"));
+  EXPECT_TRUE(has(error(good + "more"), "bytes follow"));
+  EXPECT_TRUE(has(error(gzipped("")), "empty"));
+  EXPECT_TRUE(has(error(gzipped(good)), "compressed twice"));
 }
 
 }  // namespace

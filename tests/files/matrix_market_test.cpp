@@ -3,6 +3,7 @@
 namespace pacewise {
 namespace {
 
+using test::has;
 using test::Scratch;
 using test::values_of;
 
@@ -52,8 +53,8 @@ TEST(MatrixMarketFile, DensifyRefusesWhatDoesNotFit) {
     FAIL() << "16 MB do not fit in 1 MiB";
   } catch (const Error& error) {
     const std::string text = error.what();
-    EXPECT_NE(text.find("15.3 MiB"), std::string::npos) << text;
-    EXPECT_NE(text.find("1.0 MiB are free"), std::string::npos) << text;
+    EXPECT_TRUE(has(text, "15.3 MiB"));
+    EXPECT_TRUE(has(text, "1.0 MiB are free"));
   }
   EXPECT_TRUE(table.sparse);
   densify(table);

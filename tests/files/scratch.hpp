@@ -69,6 +69,12 @@ std::string read_error_of(const Action& action) {
   return "";
 }
 
+/// A message says `part`.
+inline testing::AssertionResult has(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << '"' << text << "\" does not say \"" << part << '"';
+}
+
 template <class T>
 std::vector<T> values_of(const Table<T>& table) {
   return {table.values.data, table.values.data + table.values.rows * table.values.cols};
