@@ -1,6 +1,5 @@
 #pragma once
 // Robust dictionary learning by self-paced sparse coding: everything a program needs.
-#include "algebra/blas_kernels.hpp"
 #include "algebra/random.hpp"
 #include "evaluate/kmeans.hpp"
 #include "evaluate/scores.hpp"
