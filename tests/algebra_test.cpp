@@ -478,6 +478,20 @@ TEST(BlasKernels, FallbackGivesWayAndProductsAgree) {
   ::unsetenv("OPENBLAS_CORETYPE");
   EXPECT_EQ(openblas_get_corename(), before);
 }
+
+TEST(BlasKernelsDeathTest, AreChosenByTheFirstUseOfTheLibrary) {
+  if (gotoblas_dynamic_quit == nullptr) GTEST_SKIP() << "the BLAS here does not choose its kernels";
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) GTEST_SKIP() << "OPENBLAS_CORETYPE is set";
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) GTEST_SKIP() << "no better kernels";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process: the library has not been used there
+  const auto first_use = [] {
+    make_blas_fall_back();
+    if (openblas_get_corename() != std::string("Prescott")) std::exit(2);
+    parallel_blocks(4, Control{}, [](Index, int) {});
+    std::exit(openblas_get_corename() != std::string("Prescott") ? 0 : 1);
+  };
+  EXPECT_EXIT(first_use(), testing::ExitedWithCode(0), "");
+}
 #endif
 
 TEST(SerialBlas, RestoresTheThreadsOfBlas) {

@@ -1,12 +1,7 @@
-#include <pthread.h>
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <new>
 
-#include "algebra/blas_kernels.hpp"
 #include "apps/cli/arguments.hpp"
 #include "apps/cli/console.hpp"
 #include "apps/cli/inputs.hpp"
@@ -47,21 +42,9 @@ int run(int argc, char** argv) {
   }
 }
 
-/// A thread that waits must not burn the core another program could use: with more threads than free cores, spinning
-/// for milliseconds, as OpenMP does, costs ten times the work. A tenth of one costs 3 % there and spares free cores the
-/// time it takes to wake each other. OpenMP reads the variable while the program is loaded, so it is loaded once more.
-void spin_briefly(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr || ::setenv("GOMP_SPINCOUNT", "3000", 0) != 0) return;
-  if (::setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return;
-  ::execv("/proc/self/exe", argv);  // comes back only where that is impossible: then it is merely slower
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  spin_briefly(argv);
-  choose_blas_kernels();
-  ::pthread_setname_np(::pthread_self(), "pacewise");  // loaded anew it would be called "exe", and pkill not find it
   catch_signals();
   return run(argc, argv);
 }

@@ -1,17 +1,20 @@
-"""Data from files of any of the formats the library reads, and small data sets by name."""
+"""Data from files of many formats, and small data sets by name."""
 
 from __future__ import annotations
 
 import os
 import pathlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import DTypeLike
-from sklearn.utils import Bunch
 
-from . import _core
-from ._arrays import from_parts, seed_of, thread_number
+from . import _core, _files
+from ._arrays import seed_of
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 # where Debian's package dataset-fashion-mnist puts its files
 FASHION_MNIST = "/usr/share/datasets/fashion-mnist"
@@ -36,14 +39,15 @@ def load(
     delimiter: str = "",
     dtype: DTypeLike = np.float64,
     data_home: str | os.PathLike | None = None,
-    n_threads: int | None = None,
 ) -> Bunch:
     """Reads a data set.
+
+    CSV needs pandas, HDF5 and MATLAB v7.3 need h5py, PNG and JPEG need Pillow: ``pip install 'pacewise[files]'``.
 
     Parameters
     ----------
     name_or_path : a file (.npy, .npz, .csv, .tsv, .mat, IDX, .mtx, HDF5 as ``file.h5:/path``; gzipped or not), a folder
-        of images, or a name: "synthetic", "coil20", "pie", "mnist", "mnist-test", "fashion-mnist", "fashion-mnist-test".
+        of PNG, JPEG or PGM images (subfolder = label), or a name: "synthetic", "coil20", "pie", "mnist", "mnist-test", "fashion-mnist", "fashion-mnist-test".
         Named files are looked for in ``data_home``, else in the folder of the environment variable PACEWISE_DATA
         (Fashion-MNIST: else where Debian's package dataset-fashion-mnist has it).
     variable : which array of a .npz, .mat or HDF5 file
@@ -63,18 +67,15 @@ def load(
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise _core.Error(f"dtype = {dtype}: must be float32 or float64")
-    from . import _files  # HDF5 and the like are only loaded by who reads a file
-
-    read = _files.read_float32 if dtype == np.float32 else _files.read_float64
-    table = read(path, variable, str(label_column), header, delimiter, thread_number(n_threads))
-    sparse = from_parts(table.pop("sparse"))
-    bunch = Bunch(**table)
-    if sparse is not None:  # features by samples there, samples by features here
-        bunch.data = sparse.T.tocsr().astype(dtype)
-    bunch.sample_shape = tuple(bunch.sample_shape) or (bunch.data.shape[1],)
+    table = _files.read(path, variable, str(label_column), header, delimiter)
     if labels is not None:
-        bunch.target, bunch.target_names = _files.read_labels(_existing(labels), bunch.data.shape[0], "")
-    return bunch
+        table["target"], table["target_names"] = _files.read_labels(_existing(labels), table["data"].shape[0])
+    if sp.issparse(table["data"]):
+        table["data"] = table["data"].astype(dtype)
+    else:
+        table["data"] = np.ascontiguousarray(table["data"], dtype)
+    table["sample_shape"] = table["sample_shape"] or (table["data"].shape[1],)
+    return _bunch(table)
 
 
 def synthetic(
@@ -101,17 +102,23 @@ def synthetic(
     clean = np.einsum("nk,nkm->nm", codes, atoms[target])
     mask = random.uniform(size=clean.shape) < corrupted
     data = np.where(mask, random.choice([-2.0, 2.0], clean.shape), clean + 0.01 * random.standard_normal(clean.shape))
-    return Bunch(
-        data=data.astype(dtype),
-        target=target,
-        target_names=[str(c) for c in range(n_classes)],
-        feature_names=[],
-        sample_shape=(n_features,),
-        clean=clean.astype(dtype),
-        corrupted=mask,
-        notes=[],
-        format="synthetic",
-    )
+    return _bunch({
+        "data": data.astype(dtype),
+        "target": target,
+        "target_names": [str(c) for c in range(n_classes)],
+        "feature_names": [],
+        "sample_shape": (n_features,),
+        "clean": clean.astype(dtype),
+        "corrupted": mask,
+        "notes": [],
+        "format": "synthetic",
+    })
+
+
+def _bunch(table: dict[str, Any]) -> Bunch:
+    from sklearn.utils import Bunch  # here: `import pacewise` does not import scikit-learn
+
+    return Bunch(**table)
 
 
 def _existing(path: str | os.PathLike) -> str:

@@ -161,7 +161,7 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
     inputs.codes = &first_codes;
   }
   Held held;
-  run(threads, [&](const Control& control, Desk& desk) {
+  run(threads, [&](const Control& control, Caller& caller) {
     Control limited = control;
     if (max_seconds)
       limited.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -169,7 +169,7 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
     Callback<T> each;
     if (!callback.is_none())
       each = [&](const Record& record, const State<T>&) {
-        return desk.ask([&] {
+        return caller.call([&] {
           const nb::object answer = callback(from_record(record));
           return !answer.is(nb::handle(Py_False));
         });

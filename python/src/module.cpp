@@ -1,4 +1,3 @@
-#include "algebra/blas_kernels.hpp"
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "pacewise/version.hpp"
@@ -6,7 +5,6 @@
 // The private module behind the package: arrays in, arrays out. Shapes, defaults and documentation are the package's.
 NB_MODULE(_core, module) {
   using namespace pacewise::python;
-  module.def("choose_blas_kernels", &pacewise::choose_blas_kernels);
   nb::exception<pacewise::Error>(module, "Error", PyExc_ValueError);
   nb::exception<pacewise::WriteError>(module, "WriteError", PyExc_OSError);
   module.attr("__version__") = pacewise::kVersion;

@@ -5,21 +5,21 @@
 
 namespace pacewise::python {
 
-/// Where the working thread has a question answered by the thread that called from Python.
-class Desk {
+/// Lets the worker thread call Python in the thread that called from Python.
+class Caller {
  public:
-  virtual ~Desk() = default;
-  /// Runs `question` in the caller's thread with the GIL held; waits for the answer. false once the call is doomed.
-  virtual bool ask(const std::function<bool()>& question) = 0;
+  virtual ~Caller() = default;
+  /// Runs `callback` there with the GIL held and returns its answer; false once the run is to stop.
+  virtual bool call(const std::function<bool()>& callback) = 0;
 };
 
-/// Runs `work` in another thread without the GIL. Meanwhile the caller's thread answers questions and looks for
-/// signals every 50 ms; Ctrl-C, or an exception of a question, sets the cancel flag and is raised once `work` is back.
+/// Runs `work` in a worker thread without the GIL. Meanwhile the caller's thread runs callbacks and looks for signals
+/// every 50 ms; Ctrl-C, or an exception of a callback, sets the cancel flag and is raised once `work` has returned.
 /// The number of threads is resolved in the caller's thread: limits set for it (threadpoolctl) count.
-void run(int threads, const std::function<void(const Control& control, Desk& desk)>& work);
+void run(int threads, const std::function<void(const Control& control, Caller& caller)>& work);
 
 inline void run(int threads, const std::function<void(const Control& control)>& work) {
-  run(threads, [&](const Control& control, Desk&) { work(control); });
+  run(threads, [&](const Control& control, Caller&) { work(control); });
 }
 
 }  // namespace pacewise::python

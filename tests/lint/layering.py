@@ -11,7 +11,7 @@ import tempfile
 
 STAGES = ["algebra", "storage", "data", "graph", "pace", "solve", "model", "evaluate"]
 # what the core may include beside the standard library
-CORE_MAY_INCLUDE = re.compile(r"cblas\.h|zlib\.h|omp\.h|sys/\w+\.h|unistd\.h|fcntl\.h|Eigen/\w+|nlohmann/json(_fwd)?\.hpp")
+CORE_MAY_INCLUDE = re.compile(r"cblas\.h|zlib\.h|omp\.h|pthread\.h|sys/\w+\.h|unistd\.h|fcntl\.h|Eigen/\w+|nlohmann/json(_fwd)?\.hpp")
 STANDARD = re.compile(r"[a-z_0-9]+")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(<[^>]+>|"[^"]+")', re.MULTILINE)
 

@@ -1,10 +1,16 @@
-"""Files by the library's readers; pictures."""
+"""Files of every format; pictures."""
 
+import gzip
+import sys
+
+import h5py
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+
+from PIL import Image
 
 import pacewise
 from pacewise import datasets, plot
@@ -65,6 +71,111 @@ def test_a_mapped_file_is_read_only(tmp_path, rng):
     assert np.isfinite(data).all()
     with pytest.raises(ValueError, match="read-only"):
         data[0, 0] = 1
+
+
+def test_hdf5_and_matlab_73(table, tmp_path):
+    X, y = table
+    with h5py.File(tmp_path / "a.h5", "w") as h5:
+        h5["train/points"], h5["train/labels"], h5["test/points"] = X, y, X[:2]
+    bunch = datasets.load(f"{tmp_path}/a.h5:/train/points")
+    assert (bunch.data == X).all() and (bunch.target == y).all()
+    with pytest.raises(pacewise.Error, match=r"which dataset holds the data\? It has test/points \(2 x 4\)"):
+        datasets.load(tmp_path / "a.h5")
+    with pytest.raises(pacewise.Error, match='has no dataset "nothing"; it holds test/points'):
+        datasets.load(tmp_path / "a.h5", variable="nothing")
+    with h5py.File(tmp_path / "b.mat", "w", userblock_size=512) as h5:  # axes in reverse order
+        h5["X"], h5["Y"] = X.T, y[np.newaxis]
+        kept = sp.csc_array(X * (X > 0))
+        sparse = h5.create_group("sparse")
+        sparse.attrs["MATLAB_sparse"] = np.uint64(9)
+        sparse["data"], sparse["ir"], sparse["jc"] = kept.data, kept.indices, kept.indptr
+        letters = [h5.create_dataset(f"#refs#/{i}", data=np.array([[ord("abc"[c])]], "u2")).ref for i, c in enumerate(y)]
+        h5.create_dataset("names", data=np.array([letters], h5py.ref_dtype)).attrs["MATLAB_class"] = np.bytes_("cell")
+    with open(tmp_path / "b.mat", "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    bunch = datasets.load(tmp_path / "b.mat")
+    assert (bunch.data == X).all() and (bunch.target == y).all()
+    found = datasets.load(f"{tmp_path}/b.mat:sparse").data
+    assert (found.toarray() == kept.toarray()).all()
+    bunch = datasets.load(tmp_path / "b.mat", labels=f"{tmp_path}/b.mat:names")
+    assert bunch.target_names == ["a", "b", "c"] and (bunch.target == y).all()
+
+
+def test_idx_and_its_labels(tmp_path):
+    pixels = np.arange(24, dtype=np.uint8)
+    images = b"\0\0\x08\x03" + np.array([4, 2, 3], ">u4").tobytes() + pixels.tobytes()
+    (tmp_path / "a-images-idx3-ubyte").write_bytes(images)
+    assert datasets.load(tmp_path / "a-images-idx3-ubyte").notes == ["no labels file lies beside it"]
+    labels = b"\0\0\x08\x01" + np.array([4], ">u4").tobytes() + bytes([3, 7, 3, 1])
+    (tmp_path / "a-labels-idx1-ubyte.gz").write_bytes(gzip.compress(labels))
+    bunch = datasets.load(tmp_path / "a-images-idx3-ubyte")
+    assert (bunch.data == pixels.reshape(4, 6)).all() and bunch.sample_shape == (2, 3)
+    assert bunch.target.tolist() == [1, 2, 1, 0] and bunch.target_names == ["1", "3", "7"]
+    (tmp_path / "short").write_bytes(images[:-1])
+    with pytest.raises(pacewise.Error, match="short: holds 23 numbers and announces 4 x 2 x 3"):
+        datasets.load(tmp_path / "short")
+
+
+def test_image_folder(tmp_path, rng):
+    grey, colour = rng.integers(0, 256, (6, 5), np.uint8), rng.integers(0, 256, (6, 5, 3), np.uint8)
+    for label in ("10", "9"):
+        (tmp_path / label).mkdir()
+    Image.fromarray(grey).save(tmp_path / "10/a.png")
+    Image.fromarray(colour).save(tmp_path / "10/b.png")
+    (tmp_path / "9/c.pgm").write_bytes(b"P5 # all\n5 6\n100\n" + (grey // 3).tobytes())
+    (tmp_path / "9/readme").write_text("no image")
+    bunch = datasets.load(tmp_path)
+    luma = colour @ [0.299, 0.587, 0.114]
+    assert (bunch.data[[0, 2]] == np.stack([grey, grey // 3]).reshape(2, 30)).all()
+    assert np.abs(bunch.data[1] - luma.ravel()).max() < 0.51  # rounded
+    assert bunch.target.tolist() == [1, 1, 0] and bunch.target_names == ["9", "10"] and bunch.sample_shape == (6, 5)
+    assert bunch.notes == ["1 files are no images and are left out"]
+    Image.fromarray(grey[:3]).save(tmp_path / "9/d.png")
+    with pytest.raises(pacewise.Error, match="d.png: is 5 x 3 pixels of 8 bits, a.png is 5 x 6 pixels of 8 bits"):
+        datasets.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("# a comment\n1,2\n\n3,4\n", [[1, 2], [3, 4]]),
+        ("a;b\n1,5;2\n3.5;?\n", [[1.5, 2], [3.5, np.nan]]),
+        ("1  2\n 3 nan\n", [[1, 2], [3, np.nan]]),
+        ("0,1,2\n5,6,7\n8,9,NULL\n", [[5, 6, 7], [8, 9, np.nan]]),
+        ('"a","b"\n"1",2\n', [[1, 2]]),
+    ],
+)
+def test_csv(tmp_path, text, data):
+    (tmp_path / "a.csv").write_text(text)
+    np.testing.assert_array_equal(datasets.load(tmp_path / "a.csv").data, data)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,2,3\n\n4,5\n", "a.csv: line 3: has 2 fields, the first line has 3; give every line the same number"),
+        ("a,b\n1,2\n3,x4\n", r'a.csv: line 3, column 2 \(b\): "x4" is not a number; correct it'),
+        ("1,2\nTrue,3\n", 'a.csv: line 2, column 1: "True" is not a number'),
+        ("1.5,2\n\"1,5\",3\n", "write a decimal point"),
+        ("", "a.csv: the file is empty"),
+    ],
+)
+def test_bad_csv(tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(pacewise.Error, match=message):
+        datasets.load(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(("module", "name"), [("pandas", "a.csv"), ("h5py", "a.h5"), ("PIL.Image", "a.png")])
+def test_a_package_that_is_not_installed_is_named(tmp_path, monkeypatch, module, name):
+    (tmp_path / "a.csv").write_text("1,2\n")
+    h5py.File(tmp_path / "a.h5", "w").create_dataset("X", data=np.ones((2, 2)))
+    Image.new("L", (2, 2)).save(tmp_path / "a.png")
+    assert datasets.load(tmp_path / name).data.size
+    monkeypatch.setitem(sys.modules, module, None)
+    package = module.partition(".")[0].replace("PIL", "Pillow")
+    with pytest.raises(ImportError, match=rf"{name}: reading .* needs {package}; pip install 'pacewise\[files\]'"):
+        datasets.load(tmp_path / name)
 
 
 def test_plots(corrupted):
