@@ -90,7 +90,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     random_state : an int is the seed itself; same seed, same bits, for any number of threads
     n_threads : None for all
     verbose : 1 prints a table line per iteration, "bar" draws a progress bar
-    callback : called with a dict of the iteration's record; returning False stops the fit
+    callback : called with a dict of the iteration's record and its ``weights`` (shaped as ``weights_``; None while all
+        are 1); returning False stops the fit
 
     Attributes
     ----------
@@ -222,7 +223,13 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             if values is not None and not values.any():
                 raise _core.Error(f"{name} is zero everywhere: at least one weight must be positive")
         incidence, laplacian = graph if isinstance(graph, tuple) else (None, graph)
-        callback, over = watcher(self.verbose, self.callback, options)
+
+        def call(record: dict[str, Any]) -> Any:
+            if record["weights"] is not None:
+                record["weights"] = record["weights"].reshape(self._units(X.shape))
+            return self.callback(record)  # type: ignore[misc]
+
+        callback, over = watcher(self.verbose, self.callback and call, options)
         try:
             result = _core.fit(
                 X,
@@ -246,8 +253,11 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Codes (n, r) of the training samples: ``codes_``. They hold the graph terms, those of ``transform`` do not."""
         return self.fit(X, y, **fit_params).codes_
 
+    def _units(self, shape: tuple[int, int]) -> tuple[int, ...]:
+        return {"element": shape, "sample": shape[:1], "feature": shape[1:], "none": shape[:1]}[self.level]
+
     def _keep(self, result: dict[str, Any], shape: tuple[int, int]) -> None:
-        units = {"element": shape, "sample": shape[:1], "feature": shape[1:], "none": shape[:1]}[self.level]
+        units = self._units(shape)
         self.components_ = result["components"]
         self.codes_ = result["codes"]
         self.weights_ = None if self.level == "none" else result["weights"].reshape(units)
