@@ -2,7 +2,7 @@
 _pacewise() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=''
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W 'fit encode score reconstruct cluster graph evaluate verify info demo reproduce --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'fit encode score reconstruct cluster graph evaluate verify info demo --help --version' -- "$word"))
     return
   fi
   case "${COMP_WORDS[1]} $before" in
@@ -23,7 +23,6 @@ _pacewise() {
     'graph --edge-weight') COMPREPLY=($(compgen -W 'binary heat cosine probabilistic' -- "$word")); return ;;
     'graph --normalize') COMPREPLY=($(compgen -W 'unit none standard' -- "$word")); return ;;
     'demo --progress') COMPREPLY=($(compgen -W 'auto plain none' -- "$word")); return ;;
-    'reproduce --progress') COMPREPLY=($(compgen -W 'auto plain none' -- "$word")); return ;;
   esac
   case ${COMP_WORDS[1]} in
     fit) options='-h --help -o --output --labels --weights --codes --weights-out --json --report --preset --atoms --beta --beta-ratio --alpha --gamma --eta --normalize --level --regularizer --pace --mu --select --final --pace-iter --plain-iter --warm-iter --polish --power --log-scale --mixture-ratio --graph --k --graph-space --edge-weight --heat-width --max-iter --tol --step-tol --seed --precision --max-seconds --checkpoint --every --resume --variable --label-column --threads --quiet --progress' ;;
@@ -36,7 +35,6 @@ _pacewise() {
     verify) options='-h --help --weights --graph --graph-space --variable --label-column --threads --quiet' ;;
     info) options='-h --help --json --variable --label-column --threads' ;;
     demo) options='-h --help -o --output --data --json --save --per-class --atoms --seed --threads --quiet --progress' ;;
-    reproduce) options='-h --help --data --out --quick --rho --methods --graphs --seeds --cached --no-tune --settings --no-figures --threads --quiet --progress' ;;
   esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
