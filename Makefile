@@ -7,7 +7,7 @@ WHAT ?= all
 JOBS ?= $$(nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
 
-# a build of nothing but the product, for demo, reproduce and install
+# a build of nothing but the product, for demo and install
 PRODUCT = tools/install-deps build && cmake --preset product $(1) && cmake --build --preset product -j $(JOBS)
 
 .PHONY: help demo test bench reproduce install asan tsan coverage fuzz format clean
@@ -38,8 +38,9 @@ bench:
 	@tools/bench
 
 reproduce:
-	@$(call PRODUCT,) --target pacewise-cli
-	@build/product/pacewise reproduce $(WHAT) --data $(DATA) --out $(OUT) $(if $(QUICK),--quick)
+	@tools/install-deps build python
+	@tools/python-env
+	@"$${PACEWISE_VENV:-.venv}/bin/python" -m experiments.paper $(WHAT) --data "$(DATA)" --out "$(OUT)" $(if $(QUICK),--quick)
 
 install:
 	@$(call PRODUCT,-DCMAKE_INSTALL_PREFIX="$(abspath $(PREFIX))")

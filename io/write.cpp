@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "io/atomic_file.hpp"
+#include "storage/atomic_file.hpp"
 
 namespace pacewise {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "algebra/matrix.hpp"
 #include "algebra/sparse.hpp"
-#include "io/file_error.hpp"
+#include "storage/file_error.hpp"
 
 namespace pacewise {
 

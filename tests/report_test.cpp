@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
-#include "algebra/error.hpp"
 #include "apps/report/chart.hpp"
 #include "apps/report/page.hpp"
 #include "apps/report/svg.hpp"
@@ -41,7 +41,7 @@ TEST(Page, EscapesWhateverItIsGiven) {
   picture.tiles->names = {evil, "quote \" and \\ and\nline"};
   page.pictures({picture});
   page.frames(evil, {picture, picture});
-  page.markup(line_chart({{evil, {1, 2}, {1, 2}, {}, {}}}, evil, evil, evil));
+  page.markup(svg_text(0, 0, evil, "end") + svg_dot(0, 0, 0, evil) + legend_entry(0, evil));
   const std::string html = page.html();
   EXPECT_EQ(count(html, "<script>"), 1U);  // the page's own
   EXPECT_FALSE(holds(html, "alert(\"1\")"));
@@ -128,73 +128,6 @@ TEST(Ticks, AreRoundAndInside) {
   }
 }
 
-TEST(LineChart, GapsWhereTheValueIsNotFinite) {
-  const Series s{"a", {1, 2, 3, 4, 5, 6}, {1, 2, kNan, 4, kInfinity, 6}, {}, {}};
-  const std::string svg = line_chart({s}, "x", "y", "label");
-  const std::string path = path_of(svg, "curve s1");
-  EXPECT_EQ(count(path, "M"), 3U);  // 1-2, 4, 6
-  EXPECT_EQ(count(path, "L"), 1U);
-  EXPECT_EQ(count(svg, "<title>"), 4U);
-  EXPECT_FALSE(holds(svg, "nan"));
-  EXPECT_FALSE(holds(svg, "inf"));
-}
-
-TEST(LineChart, TellsNameValuesAndBand) {
-  const Series s{"SC", {0.5, 1}, {0.25, 0.75}, {0.2, kNan}, {0.3, kNan}};
-  const std::string svg = line_chart({s}, "noise", "ACC", "ACC over noise");
-  EXPECT_TRUE(holds(svg, "<title>SC; noise 0.5: 0.25 (0.2 to 0.3)</title>"));
-  EXPECT_TRUE(holds(svg, "<title>SC; noise 1: 0.75</title>"));
-  EXPECT_TRUE(holds(svg, "aria-label=\"ACC over noise\""));
-  EXPECT_EQ(count(path_of(svg, "spread s1"), "Z"), 1U);
-}
-
-TEST(LineChart, NineSeriesHaveNineLooks) {
-  std::vector<Series> series;
-  for (int k = 0; k < 10; ++k) series.push_back({"m" + std::to_string(k), {1, 2}, {1.0 * k, 2.0 * k}, {}, {}, k == 3});
-  const std::string svg = line_chart(series, "x", "y", "label");
-  const std::string legend = svg.substr(svg.find("<figcaption"));
-  std::vector<std::string> looks;
-  for (std::size_t at = legend.find("<g class=\"dot "); at != std::string::npos;
-       at = legend.find("<g class=\"dot ", at + 1))
-    looks.push_back(legend.substr(at, legend.find("</g>", at) - at));
-  ASSERT_EQ(looks.size(), 10U);
-  for (std::size_t a = 0; a < 9; ++a)
-    for (std::size_t b = 0; b < a; ++b) EXPECT_NE(looks[a], looks[b]);
-  EXPECT_EQ(looks[9], looks[0]);
-  EXPECT_EQ(count(svg, "<path class=\"curve s4\" stroke-dasharray=\"6 4\""), 2U);  // curve and legend
-  EXPECT_EQ(count(svg, "<path class=\"curve s1\" stroke-dasharray=\"2 3\""), 2U);  // the tenth
-}
-
-TEST(LineChart, StaysInsideItsFrame) {
-  for (const Series& s : {Series{"one", {3}, {0.5}, {}, {}}, Series{"flat", {1, 2}, {7, 7}, {}, {}},
-                          Series{"zero", {0, 1}, {0, 0}, {}, {}}, Series{"wide", {1, 2}, {-1e300, 1e300}, {}, {}}}) {
-    const std::string svg = line_chart({s}, "x", "y", "label");
-    EXPECT_EQ(count(svg, "<title>"), s.x.size()) << s.name;
-    EXPECT_FALSE(holds(svg, "nan")) << svg;
-    EXPECT_FALSE(holds(svg, "inf")) << svg;
-    EXPECT_FALSE(holds(svg, "(-")) << svg;  // translate(-...
-  }
-}
-
-TEST(LineChart, NothingToDraw) {
-  EXPECT_EQ(line_chart({}, "x", "y", "label"), "");
-  EXPECT_EQ(line_chart({{"a", {1}, {kNan}, {}, {}}}, "x", "y", "label"), "");
-}
-
-TEST(LineChart, LengthsMustMatch) {
-  const auto message = [](const Series& s) -> std::string {
-    try {
-      line_chart({s}, "x", "y", "label");
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
-  };
-  EXPECT_EQ(message({"a", {1, 2}, {1}, {}, {}}), "series a: y has length 1: must equal that of x, 2");
-  EXPECT_EQ(message({"a", {1}, {1}, {0, 1}, {2}}), "series a: low has length 2: must equal that of x, 1");
-  EXPECT_EQ(message({"a", {1}, {1}, {0}, {}}), "series a: high has length 0: must equal that of x, 1");
-}
-
 std::vector<Record> run() {
   std::vector<Record> history(6);
   for (int t = 0; t < 6; ++t) {
@@ -215,6 +148,15 @@ TEST(ConvergenceChart, CutsTheObjectiveWhereLambdaChanges) {
   EXPECT_EQ(count(svg, "<title>"), 18U);
   EXPECT_TRUE(holds(svg, "<title>iteration 5 (paced): objective 6 at lambda 2</title>"));
   EXPECT_TRUE(holds(svg, "<title>iteration 5 (paced): 40.0% of the units selected at lambda 2</title>"));
+}
+
+TEST(ConvergenceChart, ThreeCurvesHaveThreeLooks) {
+  const std::string svg = convergence_chart(run()), legend = svg.substr(svg.find("<figcaption"));
+  std::set<std::string> looks;
+  for (std::size_t at = legend.find("<g class=\"dot "); at != std::string::npos;
+       at = legend.find("<g class=\"dot ", at + 1))
+    looks.insert(legend.substr(at + 15, legend.find("</g>", at) - at));
+  EXPECT_EQ(looks.size(), 3U);
 }
 
 TEST(ConvergenceChart, NoPaceNoPanel) {

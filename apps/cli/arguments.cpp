@@ -258,41 +258,6 @@ void define_demo(Program& program) {
   c.run([a] { return run_demo(*a); });
 }
 
-void define_reproduce(Program& program) {
-  Command c(program, "reproduce", "The paper's tables and figures beside its printed numbers: CSV, JSON, a web page",
-            "pacewise reproduce coil20 --data data --quick");
-  auto a = std::make_shared<ReproduceArguments>();
-  c.input("WHAT", a->which, "coil20, mnist, pie or all of them; fashion");
-  c.file("--data", a->data, "Folder of COIL20.mat, PIE_pose27.mat and mnist-t10k-*-ubyte.gz (fashion: t10k-*-ubyte.gz)",
-         "DIR")
-      ->required();
-  c.file("--out", a->output, "Folder of the results; cells already in its cells.csv are not computed again", "DIR")
-      ->default_str(a->output);
-  c.app()
-      .add_flag("--quick", a->quick, "One seed, the half:40 graph, settings of the repository instead of tuning")
-      ->group("Options");
-  c.file("--rho", a->rhos, "Amounts of noise", "LIST")->default_str("0,0.2,0.4,0.6,0.8,1");
-  c.file("--methods", a->methods, "Of OS,SC,LSC-G,LSC-H,CSC,SPSC-E,SPSC-S,SPSC-F", "LIST")->default_str("all");
-  c.file("--graphs", a->graphs, "Where graphs come from: raw,half:40,clean", "LIST")->default_str("all, quick half:40");
-  c.app()
-      .add_option("--seeds", a->seeds, "Seeds 1 to N (noise, first dictionary, k-means)")
-      ->group("Options")
-      ->type_name("N")
-      ->default_str("5, quick 1")
-      ->check(within({1, 1000}));
-  c.app()
-      .add_flag("--cached", a->cached, "Tables of the cells there are, without tuning and without computing others")
-      ->group("Options");
-  c.app().add_flag("--no-tune", a->no_tune, "Settings of the repository instead of tuning")->group("Options");
-  c.file("--settings", a->settings, "Beta, alpha, gamma, eta and k from a file like reproduce/settings.csv, not tuned",
-         "FILE");
-  c.app().add_flag("--no-figures", a->no_figures, "Tables only")->group("Options");
-  c.threads(a->threads);
-  c.quiet(a->quiet);
-  c.value("--progress", a->progress, "auto|plain|none", "What is shown while it runs");
-  c.run([a] { return run_reproduce(*a); });
-}
-
 void define_generate(Program& program) {
   CLI::App* sub = program.app->add_subcommand("generate", "man page and completions")->group("");
   auto what = std::make_shared<std::string>();
@@ -348,7 +313,6 @@ std::unique_ptr<Program> define_program() {
   define_graph(*program);
   define_judging(*program);
   define_demo(*program);
-  define_reproduce(*program);
   define_generate(*program);
   return program;
 }

@@ -92,16 +92,4 @@ struct DemoArguments {
 };
 int run_demo(const DemoArguments& arguments);
 
-struct ReproduceArguments {
-  std::string which, data, output = "pacewise-reproduce";
-  std::string rhos, methods, graphs;  // lists with commas; empty: all
-  std::string settings;               // a file; empty: those of the repository, or tuned
-  std::optional<int> seeds;           // 5, quick 1
-  bool quick = false, cached = false, no_tune = false, no_figures = false;
-  int threads = 0;
-  bool quiet = false;
-  std::string progress = "auto";
-};
-int run_reproduce(const ReproduceArguments& arguments);
-
 }  // namespace pacewise::cli

@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "apps/cli/outcome.hpp"
-#include "io/file_error.hpp"
+#include "storage/file_error.hpp"
 
 namespace pacewise::cli {
 namespace {

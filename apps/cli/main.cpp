@@ -7,7 +7,7 @@
 #include "apps/cli/inputs.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/signals.hpp"
-#include "io/file_error.hpp"
+#include "storage/file_error.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/outcome.hpp"
-#include "io/atomic_file.hpp"
+#include "storage/atomic_file.hpp"
 #include "io/write.hpp"
 
 namespace pacewise::cli {

@@ -110,8 +110,8 @@ std::string convergence_chart(const std::vector<Record>& history) {
   svg += svg_text((kLeft + kRight) / 2, bottom + 44, "iteration", "middle");
   svg += objective_panel(history, x, middle);
   if (paced) svg += pace_panel(history, x, top, bottom);
-  svg += "</svg>\n<figcaption class=\"legend\">" + legend_entry(0, "objective, joined where lambda is the same", "");
-  if (paced) svg += legend_entry(1, "share of units selected", "") + legend_entry(2, "mean weight", "");
+  svg += "</svg>\n<figcaption class=\"legend\">" + legend_entry(0, "objective, joined where lambda is the same");
+  if (paced) svg += legend_entry(1, "share of units selected") + legend_entry(2, "mean weight");
   return svg + "</figcaption></figure>\n";
 }
 

@@ -44,7 +44,7 @@ class Page {
   /// One picture at a time, chosen by a slider that begins at the last one, its caption beside the slider. On paper and
   /// without JavaScript the last one is shown. Nothing for no frames; one frame is shown without a slider.
   void frames(const std::string& caption, const std::vector<Picture>& frames);
-  /// Ready markup, from convergence_chart() or line_chart().
+  /// Ready markup, from convergence_chart().
   void markup(const std::string& html) { body_ += html; }
   std::string html() const;
 

@@ -2,13 +2,12 @@
 
 namespace pacewise {
 
-/// The look of every page. Colours are variables: s1 to s9 are the series of charts; paper is always light.
+/// The look of every page. Colours are variables: s1 to s3 are the series of charts; paper is always light.
 inline constexpr char kPageStyle[] = R"(
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#5b6675;--paper:#fff;--line:#d9dee5;--grid:#eceff3;--band:#f3f5f8;
---1:#1f6fd1;--2:#c2571a;--3:#2f8548;--4:#8440b5;--5:#c0304c;--6:#0a7f92;--7:#7d6b00;--8:#c2348d;--9:#566070}
+--1:#1f6fd1;--2:#c2571a;--3:#2f8548}
 @media screen and (prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#9aa6b5;--paper:#14181e;--line:#3a4451;
---grid:#262d37;--band:#1c222b;--1:#6fb0ff;--2:#f0995c;--3:#7fcf97;--4:#c9a0f5;--5:#ff8a9a;--6:#5fd0e0;--7:#d9c84a;
---8:#f79ad3;--9:#b8c0cc}}
+--grid:#262d37;--band:#1c222b;--1:#6fb0ff;--2:#f0995c;--3:#7fcf97}}
 *{box-sizing:border-box}[hidden]{display:none}
 body{margin:0 auto;padding:1.2rem 1rem 3rem;max-width:60rem;font:16px/1.5 system-ui,sans-serif;color:var(--ink);
 background:var(--paper);overflow-wrap:break-word}
@@ -31,11 +30,10 @@ img{display:block;max-width:100%;height:auto;image-rendering:pixelated;border:1p
 .chart{margin:.6rem 0}svg{display:block;width:100%;height:auto;max-width:46rem;overflow:visible}
 svg text{fill:var(--soft);font:12px system-ui,sans-serif}
 .axis{stroke:var(--soft);fill:none}.grid{stroke:var(--grid);fill:none}.band{fill:var(--band)}
-.curve{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}.spread{fill:currentColor;opacity:.14}
-.dot{fill:currentColor;stroke:currentColor;stroke-width:1}.dot .open{fill:var(--paper);stroke-width:1.6}
+.curve{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}
+.dot{fill:currentColor;stroke:currentColor;stroke-width:1}
 .dot.at{stroke-width:4}
-.s1{color:var(--1)}.s2{color:var(--2)}.s3{color:var(--3)}.s4{color:var(--4)}.s5{color:var(--5)}.s6{color:var(--6)}
-.s7{color:var(--7)}.s8{color:var(--8)}.s9{color:var(--9)}
+.s1{color:var(--1)}.s2{color:var(--2)}.s3{color:var(--3)}
 .legend span{display:inline-block;margin-right:1.2em}.chart svg.key{display:inline-block;width:28px;height:12px;margin-right:.4em}
 #tip{position:fixed;z-index:1;pointer-events:none;max-width:min(22rem,90vw);padding:.2rem .5rem;border-radius:4px;
 font-size:.85rem;background:var(--ink);color:var(--paper)}

@@ -7,19 +7,13 @@
 namespace pacewise {
 namespace {
 
-constexpr std::size_t kShapes = 9;
+constexpr std::size_t kShapes = 3;
 
-/// Around the origin, about 7 pixels wide; the last four are outlines, so that nine can be told apart in grey
+/// Around the origin, about 7 pixels wide: three can be told apart in grey
 constexpr const char* kShape[kShapes] = {
     "<circle r=\"3.3\"/>",
     "<path d=\"M-3 -3H3V3H-3Z\"/>",
     "<path d=\"M0 -4.4L4.4 0L0 4.4L-4.4 0Z\"/>",
-    "<path d=\"M0 -4L4 3H-4Z\"/>",
-    "<path d=\"M0 4L4 -3H-4Z\"/>",
-    "<circle class=\"open\" r=\"3.3\"/>",
-    "<path class=\"open\" d=\"M-3 -3H3V3H-3Z\"/>",
-    "<path class=\"open\" d=\"M-3.3 -3.3L3.3 3.3M-3.3 3.3L3.3 -3.3\"/>",
-    "<path class=\"open\" d=\"M-4 0H4M0 -4V4\"/>",
 };
 
 std::string colour_class(std::size_t number) { return "s" + std::to_string(number % kShapes + 1); }
@@ -56,10 +50,10 @@ std::string svg_dot(double x, double y, std::size_t number, const std::string& t
          escape_html(tip) + "</title>" + kShape[number % kShapes] + "</g>\n";
 }
 
-std::string legend_entry(std::size_t number, const std::string& name, const std::string& dashes) {
+std::string legend_entry(std::size_t number, const std::string& name) {
   const std::string colour = colour_class(number);
-  return "<span><svg class=\"key\" viewBox=\"-14 -6 28 12\" aria-hidden=\"true\"><path class=\"curve " + colour + "\"" +
-         dashes + " d=\"M-14 0H14\"/><g class=\"dot " + colour + "\">" + kShape[number % kShapes] + "</g></svg>" +
+  return "<span><svg class=\"key\" viewBox=\"-14 -6 28 12\" aria-hidden=\"true\"><path class=\"curve " + colour +
+         "\" d=\"M-14 0H14\"/><g class=\"dot " + colour + "\">" + kShape[number % kShapes] + "</g></svg>" +
          escape_html(name) + "</span> ";
 }
 

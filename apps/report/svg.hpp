@@ -20,9 +20,9 @@ std::vector<double> ticks(double from, double to, int wanted, bool whole = false
 std::string svg_point(double x, double y);
 std::string svg_text(double x, double y, const std::string& words, const char* anchor);
 std::string svg_line(double x1, double y1, double x2, double y2, const char* kind = "axis");
-/// A dot that tells `tip` when pointed at. `number` chooses its shape out of 9 and its colour (class s1 to s9).
+/// A dot that tells `tip` when pointed at. `number` chooses its shape out of 3 and its colour (class s1 to s3).
 std::string svg_dot(double x, double y, std::size_t number, const std::string& tip);
 /// An entry of a legend, HTML: a piece of line with its dot, and the name.
-std::string legend_entry(std::size_t number, const std::string& name, const std::string& dashes);
+std::string legend_entry(std::size_t number, const std::string& name);
 
 }  // namespace pacewise

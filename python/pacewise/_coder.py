@@ -57,7 +57,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     verbose : 0, 1 or "bar"
         1 prints a table line per iteration, "bar" draws a progress bar.
     callback : callable
-        Called with a dict of the iteration's record; returning False stops the fit.
+        Called with a dict of the iteration's record and its ``weights`` (shaped as ``weights_``; None while all are 1);
+        returning False stops the fit.
 
     Attributes
     ----------
@@ -202,7 +203,13 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             if values is not None and not values.any():
                 raise _core.Error(f"{name} is zero everywhere: at least one weight must be positive")
         incidence, laplacian = graph if isinstance(graph, tuple) else (None, graph)
-        callback, over = watcher(self.verbose, self.callback, options)
+
+        def call(record: dict[str, Any]) -> Any:
+            if record["weights"] is not None:
+                record["weights"] = record["weights"].reshape(self._units(X.shape))
+            return self.callback(record)  # type: ignore[misc]
+
+        callback, over = watcher(self.verbose, self.callback and call, options)
         try:
             result = _core.fit(
                 X,
@@ -226,6 +233,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray:
         """Codes (n, r) of the training samples: ``codes_``. They hold the graph terms, those of ``transform`` do not."""
         return self.fit(X, y, **fit_params).codes_
+
+    def _units(self, shape: tuple[int, int]) -> tuple[int, ...]:
+        return {"element": shape, "sample": shape[:1], "feature": shape[1:], "none": shape[:1]}[self.level]
 
     def _keep(self, result: dict[str, Any]) -> None:
         """The model's figures, and its arrays as views of its memory."""

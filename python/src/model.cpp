@@ -168,9 +168,11 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
                                                                 std::chrono::duration<double>(*max_seconds));
     Callback<T> each;
     if (!callback.is_none())
-      each = [&](const Record& record, const State<T>&) {
+      each = [&](const Record& record, const State<T>& state) {
         return caller.call([&] {
-          const nb::object answer = callback(from_record(record));
+          nb::dict d = from_record(record);
+          d["weights"] = line_or_none(state.weights);  // a copy; None while all are 1
+          const nb::object answer = callback(d);
           return !answer.is(nb::handle(Py_False));
         });
       };

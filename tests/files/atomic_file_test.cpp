@@ -1,4 +1,4 @@
-#include "io/atomic_file.hpp"
+#include "storage/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

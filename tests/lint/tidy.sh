@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 tidy=$1 build=$2
 core=$(tools/sources cpp | grep -E '^src/')
 readers=$(tools/sources cpp | grep -E '^io/')
-program=$(tools/sources cpp | grep -E '^(apps|reproduce)/')
+program=$(tools/sources cpp | grep -E '^apps/')
 [ -n "$core" ] && [ -n "$readers" ] && [ -n "$program" ] || { echo 'tidy: found no sources' >&2; exit 1; }
 mkdir -p "$build/tidy"
 
@@ -16,7 +16,7 @@ as_one() { # NAME FILES FLAG...
   printf '%s\n' "$2" | sed 's|.*|#include "&"|' >"$one"
   shift 2
   "$tidy" --quiet --config-file=.clang-tidy --checks=-bugprone-suspicious-include \
-    --header-filter='(^|/)(include|src|io|apps|reproduce)/[^/]*(/[^/]*)*\.[ch]pp$' "$one" -- -std=c++20 -I. -Iinclude -Isrc -I"$build/include" "$@"
+    --header-filter='(^|/)(include|src|io|apps)/[^/]*(/[^/]*)*\.[ch]pp$' "$one" -- -std=c++20 -I. -Iinclude -Isrc -I"$build/include" "$@"
 }
 
 as_one program "$program" &

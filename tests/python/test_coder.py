@@ -270,6 +270,18 @@ def test_callback_stops(X):
     assert coder.termination_ == "cancelled" and coder.n_iter_ == 3
 
 
+@pytest.mark.parametrize("level", ["element", "sample", "feature", "none"])
+def test_callback_sees_the_weights(X, level):
+    seen = []
+    coder = quick(level=level, callback=lambda record: seen.append(record)).fit(X)
+    assert len(seen) == coder.n_iter_
+    paced = [record for record in seen if record["weights"] is not None]
+    assert {record["phase"] for record in paced} == (set() if level == "none" else {"paced"})
+    for record in paced:
+        assert record["weights"].shape == coder.weights_.shape
+        assert record["weights"].mean() == pytest.approx(record["mean_weight"], abs=1e-12)
+
+
 def test_callback_may_raise(X):
     def fail(record):
         raise LookupError("enough")

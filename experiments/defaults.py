@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Chooses the defaults of the robust preset, and tries them on data they were not chosen on.
 
-    python reproduce/defaults.py search --data DIR   one factor at a time, on COIL20, CMU-PIE, MNIST,
+    python experiments/defaults.py search --data DIR   one factor at a time, on COIL20, CMU-PIE, MNIST,
                                                      iris and made-up clusters
-    python reproduce/defaults.py around --data DIR   a few of the best once more, three seeds
-    python reproduce/defaults.py graphs --data DIR   weighted edges, and neighbours from the codes blended in
-    python reproduce/defaults.py check  --data DIR   the defaults as installed, on Fashion-MNIST, digits, wine and
+    python experiments/defaults.py around --data DIR   a few of the best once more, three seeds
+    python experiments/defaults.py graphs --data DIR   weighted edges, and neighbours from the codes blended in
+    python experiments/defaults.py check  --data DIR   the defaults as installed, on Fashion-MNIST, digits, wine and
                                                      breast cancer, against k-means, scikit-learn and tuned LSC-H
 
 Finished fits are kept in docs/results/defaults.csv and not repeated; docs/defaults.md says what came out."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Share of the 3 nearest neighbours that carry the same label, in spaces that were tried for the graph (docs/defaults.md).
 
-    python reproduce/graph_spaces.py --data DIR
+    python experiments/graph_spaces.py --data DIR
 
 Plain NumPy: the spaces that were kept are in the library, the others only here."""
 

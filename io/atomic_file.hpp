@@ -1,2 +1,0 @@
-#pragma once
-#include "storage/atomic_file.hpp"

@@ -1,2 +1,0 @@
-#pragma once
-#include "storage/file_error.hpp"
