@@ -283,12 +283,12 @@ TYPED_TEST(Api, StepsAreThoseOfTheFit) {
                              .consistency = &model.consistency,
                              .gamma = options.gamma};
   const Objective J =
-      objective(X, model.dictionary, model.codes, {.beta = model.beta, .coupling = coupling, .eta = options.eta});
+      objective(X, model.dictionary, model.codes, {.penalty = {model.beta}, .coupling = coupling, .eta = options.eta});
   const double size = model.objective.magnitude();
   EXPECT_NEAR(J.total(), model.objective.total(), tolerance<T>().recomputed * size);
-  const Step<T> codes = sparse_encode(X, model.dictionary, {.beta = model.beta, .coupling = coupling});
+  const Step<T> codes = sparse_encode(X, model.dictionary, {.penalty = {model.beta}, .coupling = coupling});
   const Objective better =
-      objective(X, model.dictionary, codes.value, {.beta = model.beta, .coupling = coupling, .eta = options.eta});
+      objective(X, model.dictionary, codes.value, {.penalty = {model.beta}, .coupling = coupling, .eta = options.eta});
   EXPECT_LE(better.total(), J.total() + tolerance<T>().recomputed * size);
   const Step<T> dictionary = update_dictionary(X, codes.value, model.dictionary);
   for (Index k = 0; k < 5; ++k) {
@@ -300,7 +300,7 @@ TYPED_TEST(Api, StepsAreThoseOfTheFit) {
   EXPECT_EQ(map.value.rows(), model.graph.incidence.rows);
   const Vector<T> v = pace_weights(Vector<T>{T(0), T(1), T(3)}, 2);
   EXPECT_EQ(v, (Vector<T>{T(1), T(0.5), T(0)}));
-  EXPECT_THROW(sparse_encode(X, model.dictionary, {.beta = -1}), Error);
+  EXPECT_THROW(sparse_encode(X, model.dictionary, {.penalty = {-1}}), Error);
   EXPECT_THROW(update_dictionary(X, model.dictionary), Error);
 }
 

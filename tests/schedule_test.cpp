@@ -157,6 +157,7 @@ TEST(Schedule, NothingToPaceGoesStraightOn) {
 
 TEST(Schedule, LevelNoneStaysInWarmUntilItStalls) {
   Options options;
+  options.exact_steps = true;
   options.level = Level::none;
   options.max_iter = 40;
   const auto states = run(options, {1, 0.5, 0.7});
@@ -171,6 +172,7 @@ TEST(Schedule, LevelNoneStaysInWarmUntilItStalls) {
 
 TEST(Schedule, StallCountsOnlyAtAFixedPhaseAndLambda) {
   Options options;
+  options.exact_steps = true;
   for (const Phase phase : {Phase::plain, Phase::warm, Phase::paced, Phase::held, Phase::polish}) {
     const bool last = phase == Phase::held || phase == Phase::polish;
     ScheduleState state = in_phase(phase, last ? 1 : 2);
@@ -188,8 +190,26 @@ TEST(Schedule, StallCountsOnlyAtAFixedPhaseAndLambda) {
   EXPECT_TRUE(std::isnan(advance(paced, {0.5, 0, 0}, options).last_objective)) << "so does a change of phase";
 }
 
+TEST(Schedule, CheapStepsThatStallAreFollowedByExactOnes) {
+  Options options;
+  ScheduleState state = in_phase(Phase::held, 1);
+  EXPECT_FALSE(exact_steps(state, options));
+  state = conclude(conclude(state, 7, 7, 1, options), 7, 7, 2, options);
+  EXPECT_FALSE(state.finished);
+  EXPECT_TRUE(exact_steps(state, options));
+  state = conclude(state, 7, 7, 3, options);
+  EXPECT_TRUE(state.finished && state.stalled);
+  // the last two iterations of the polish are exact, whatever happened before
+  options.polish = 5;
+  EXPECT_FALSE(exact_steps(in_phase(Phase::polish, kInfinity, 2), options));
+  EXPECT_TRUE(exact_steps(in_phase(Phase::polish, kInfinity, 3), options));
+  options.exact_steps = true;
+  EXPECT_TRUE(exact_steps(in_phase(Phase::plain, kInfinity), options));
+}
+
 TEST(Schedule, StallIsRelativeToTheMagnitude) {
   Options options;
+  options.exact_steps = true;
   options.tol = 1e-3;
   ScheduleState state = in_phase(Phase::polish, kInfinity);
   state.last_objective = 1;

@@ -72,6 +72,7 @@ struct ScheduleState {
   double last_objective = std::numeric_limits<double>::quiet_NaN();  // of the same phase and lambda
   bool finished = false;
   bool stalled = false;  // finished because the objective stalled, not because a count ran out
+  bool exact = false;    // cheap steps have stalled: from here on each step is solved to its tolerance
 };
 
 /// Everything the loop carries from one iteration to the next. A run resumed from a stored state goes on with the same

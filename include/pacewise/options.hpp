@@ -117,6 +117,7 @@ struct Options {
   // run
   int max_iter = 200;      // >= 1
   double tol = 1e-4;       // >= 0: relative fall of the objective, at a fixed lambda, below which it counts as stalled
+  bool exact_steps = false;  // every step to step_tol; else cheap steps on a bound of the objective until it stalls
   double step_tol = 1e-6;  // > 0: certificate asked of the codes and dictionary steps at the end of the run
   std::uint64_t seed = 0;  // below 2^63: initial dictionary, replacement of dead atoms, randomised SVD
 };

@@ -113,6 +113,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         normalize: str | None = None,
         max_iter: int | None = None,
         tol: float | None = None,
+        exact_steps: bool | None = None,
         step_tol: float | None = None,
         dict_init: ArrayLike | None = None,
         code_init: ArrayLike | None = None,
@@ -153,6 +154,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.normalize = normalize
         self.max_iter = max_iter
         self.tol = tol
+        self.exact_steps = exact_steps
         self.step_tol = step_tol
         self.dict_init = dict_init
         self.code_init = code_init

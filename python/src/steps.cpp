@@ -48,7 +48,7 @@ nb::tuple encode_step(const Rows<T>& X, const Rows<T>& dictionary, double beta, 
   Step<T> step;
   run(threads, [&](const Control& control) {
     const Problem<T> problem{view(X), to_weights(sample, feature, entry, control)};
-    const CodesTerms<T> terms{beta, ties.coupling, init ? view(*init) : MatrixView<const T>()};
+    const CodesTerms<T> terms{{beta}, ties.coupling, init ? view(*init) : MatrixView<const T>()};
     step = sparse_encode(problem, view(dictionary), terms, step_options(tol, max_rounds), control);
   });
   return with_report(to_rows(std::move(step.value)), step.report);
@@ -112,7 +112,7 @@ nb::dict objective_parts(const Rows<T>& X, const Rows<T>& dictionary, const Rows
                          double eta, int threads) {
   const OwnedCoupling<T> ties(laplacian, alpha, incidence, consistency, gamma);
   ObjectiveTerms<T> terms{
-      beta, parse<Level>(level_name), {}, lambda, to_regularizer(regularizer_name, parameters), ties.coupling, eta};
+      {beta}, parse<Level>(level_name), {}, lambda, to_regularizer(regularizer_name, parameters), ties.coupling, eta};
   if (weights) terms.weights = copy(*weights);
   Objective o;
   run(threads, [&](const Control& control) {

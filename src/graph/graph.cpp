@@ -207,6 +207,13 @@ Graph build_graph(const Samples<T>& X, const Options& options, const Control& co
   return graph;
 }
 
+Graph build_graph(MatrixView<const float> X, const Options& options, const Control& control) {
+  return build_graph<float>(prepare<float>({X, {}}, Normalize::none, nullptr, control), options, control);
+}
+Graph build_graph(MatrixView<const double> X, const Options& options, const Control& control) {
+  return build_graph<double>(prepare<double>({X, {}}, Normalize::none, nullptr, control), options, control);
+}
+
 #define PACEWISE_INSTANTIATE(T)                                                       \
   template Graph build_graph(const Samples<T>&, const Options&, const Control&); \
   template Graph build_graph_from_neighbours(const Neighbours&, const Samples<T>&, const Options&);

@@ -97,7 +97,7 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
     e.weights = model.weights;
     combine(data.weights, e.weights, Level::feature, m, n, effective);
   }
-  const CodesProblem<T> codes{data.values, effective, model.dictionary, {model.beta}, {}};
+  const CodesProblem<T> codes{data.values, effective, model.dictionary, penalty_of(model.options, model.beta), {}};
   StepOptions step;
   step.tol = options.tol;
   e.codes = Matrix<T>(model.dictionary.cols(), n);

@@ -50,6 +50,7 @@ void visit_fields(S& s, Visit&& visit) {
   visit("last_objective", s.last_objective);
   visit("finished", s.finished);
   visit("stalled", s.stalled);
+  visit("exact", s.exact);
 }
 
 template <Is<Sources> S, class Visit>

@@ -41,6 +41,9 @@ struct FitInputs {
   const Matrix<double>* codes = nullptr;         // r x n: the first S; else plain sparse coding
 };
 
+/// What codes cost, by the options and the beta used
+inline Penalty penalty_of(const Options& o, double beta) { return {beta, o.l2, o.positive_codes, {o.atom_penalty.begin(), o.atom_penalty.end()}}; }
+
 /// Algorithm 1 of the paper as corrected in docs/method.md: plain sparse coding, then with the graph terms, then paced.
 template <class T>
 Result<T> fit(const Problem<T>& problem, const Options& options, const Control& control,

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "algebra/dense.hpp"
-#include "model/options_table.hpp"
 #include "solve/consistency.hpp"
 #include "solve/dictionary.hpp"
 
@@ -17,6 +16,11 @@ namespace {
 /// Rounding of the objective itself: a rise within it is none.
 template <class T>
 constexpr double kRise = std::is_same_v<T, double> ? 1e-10 : 2e-5;
+
+/// .. of cheap steps, whose products are in float
+constexpr double kCheapRise = 1e-6;
+/// Proximal passes of a cheap codes step, before the pace and from then on
+constexpr int kFirstPasses = 20, kPasses = 30;
 
 /// 2 max_j |w_j x_j|: above this beta, 0 is optimal for every sample and every dictionary of unit atoms.
 template <class T>
@@ -75,7 +79,6 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
                   const State<T>* resume)
     : options_(options), control_(control), began_(std::chrono::steady_clock::now()) {
   validate(options_);
-  require_supported(options_, inputs.dictionary != nullptr, inputs.codes != nullptr);
   data_ = prepare<T>(problem, options_.normalize, nullptr, control_);
   m_ = data_.values.rows();
   n_ = data_.values.cols();
@@ -92,9 +95,9 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
     state_.schedule = reopen(state_.schedule, state_.iteration, options_);
     if (state_.schedule.stalled) termination_ = Termination::converged;
   } else {
-    start();
+    start(inputs);
   }
-  terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
+  terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
   refresh_losses();
   remember();
   interrupted();
@@ -119,13 +122,38 @@ void Fitter<T>::remember() {
 }
 
 template <class T>
-void Fitter<T>::start() {
+void Fitter<T>::start(const FitInputs& inputs) {
+  const Index r = options_.atoms;
+  const auto check = [](const char* name, const Matrix<double>& given, Index rows, Index cols) {
+    if (given.rows() != rows || given.cols() != cols)
+      throw Error(std::string(name) + " is " + std::to_string(given.cols()) + " x " + std::to_string(given.rows()) +
+                  ": must be " + std::to_string(cols) + " x " + std::to_string(rows));
+    if (!all_finite(given.data(), given.size())) throw Error(std::string(name) + " has a value that is not finite");
+  };
   Random random(options_.seed);
   state_.beta = options_.beta ? *options_.beta : options_.beta_ratio * zero_beta(data_);
-  state_.dictionary = draw_atoms(data_, options_.atoms, random);
+  penalty().validate(r);
+  state_.dictionary = draw_atoms(data_, r, random);
+  if (inputs.dictionary != nullptr) {
+    if (inputs.dictionary->cols() != r || inputs.dictionary->rows() != m_)
+      throw Error("dictionary has " + std::to_string(inputs.dictionary->cols()) + " atoms of " +
+                  std::to_string(inputs.dictionary->rows()) + " features: must have " + std::to_string(r) + " of " +
+                  std::to_string(m_));
+    check("dictionary", *inputs.dictionary, m_, r);
+    state_.dictionary = cast<T, double>(*inputs.dictionary);
+  }
+  EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
+  project_atoms(B, options_.positive_atoms);
+  eigen(state_.dictionary) = B.template cast<T>();
   state_.random = random.state();
-  state_.codes = Matrix<T>(options_.atoms, n_);
-  // S^(0): plain sparse coding over the drawn atoms
+  state_.codes = Matrix<T>(r, n_);
+  if (inputs.codes != nullptr) {
+    check("codes", *inputs.codes, r, n_);
+    state_.codes = cast<T, double>(*inputs.codes);
+    if (options_.positive_codes) eigen(state_.codes) = eigen(state_.codes).cwiseMax(T(0));
+    return;
+  }
+  // S^(0): plain sparse coding over the first atoms
   solve_codes(codes_problem(), state_.codes, step_options(), control_);
 }
 
@@ -199,7 +227,12 @@ Coupling<T> Fitter<T>::coupling() const {
 
 template <class T>
 CodesProblem<T> Fitter<T>::codes_problem() const {
-  return {data_.values, effective_, state_.dictionary, {state_.beta}, coupling()};
+  return {data_.values, effective_, state_.dictionary, penalty(), coupling()};
+}
+
+template <class T>
+DictionaryProblem<T> Fitter<T>::dictionary_problem() const {
+  return {data_.values, effective_, state_.codes, options_.positive_atoms};
 }
 
 template <class T>
@@ -269,7 +302,7 @@ void Fitter<T>::begin_iteration() {
   record_.phase = state_.schedule.phase;
   record_.lambda = state_.schedule.lambda;
   if (was != state_.schedule.phase)
-    terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
+    terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
   sum_up();
   record_.objective_before = objective_ = objective_now().total();
 }
@@ -298,7 +331,7 @@ void Fitter<T>::check_descent(const char* step) {
   if (interrupted()) return;  // a sum cut short says nothing
   const Objective now = objective_now();
   const double rise = now.total() - objective_;
-  if (!(rise <= kRise<T> * now.magnitude())) {
+  if (!(rise <= (exact() ? kRise<T> : kCheapRise) * now.magnitude())) {
     std::ostringstream text;
     text.precision(17);
     text << "iteration " << record_.iteration << ", " << step << " step: the objective went from " << objective_
@@ -336,8 +369,14 @@ template <class T>
 void Fitter<T>::update_dictionary() {
   if (over_) return;
   forget_losses();
+  if (!exact()) {
+    improve_dictionary(dictionary_problem(), 1, state_.dictionary, control_);
+    record_.certificate.dictionary = std::numeric_limits<double>::infinity();
+    interrupted();
+    return;  // the fit is known again after the codes step, and checked there
+  }
   const DictionaryReport report =
-      solve_dictionary<T>({data_.values, effective_, state_.codes}, state_.dictionary, step_options(), control_);
+      solve_dictionary<T>(dictionary_problem(), state_.dictionary, step_options(), control_);
   record_.certificate.dictionary = report.certificate;
   if (interrupted()) return;
   pace_.fit = report.fit;  // all that has changed; losses are wanted again after the codes step
@@ -397,20 +436,27 @@ void Fitter<T>::update_consistency() {
   const StepReport report =
       solve_consistency<T>(graph_.incidence, state_.codes, options_.eta, state_.consistency, control_);
   record_.certificate.consistency = report.certificate;
-  if (interrupted()) return;
-  terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
+  if (interrupted() || (!first && !exact())) return;
+  terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
   if (first)  // the term has just come in
     record_.objective_before = objective_ = objective_now().total();
-  check_descent("consistency");
+  if (exact()) check_descent("consistency");
 }
 
 template <class T>
 void Fitter<T>::update_codes() {
   if (over_) return;
-  const StepReport report = solve_codes(codes_problem(), state_.codes, step_options(), control_);
-  record_.certificate.codes = report.certificate;
+  if (exact()) {
+    record_.certificate.codes = solve_codes(codes_problem(), state_.codes, step_options(), control_).certificate;
+  } else {
+    if (graph_terms() && options_.alpha > 0 && !graph_.laplacian.empty() && !order_)
+      order_.emplace(graph_.laplacian, control_);
+    const bool paced_now = state_.schedule.phase != Phase::plain && state_.schedule.phase != Phase::warm;
+    improve_codes(codes_problem(), order_ ? &*order_ : nullptr, paced_now ? kPasses : kFirstPasses, state_.codes, control_);
+    record_.certificate.codes = std::numeric_limits<double>::infinity();
+  }
   if (interrupted()) return;
-  terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
+  terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
   refresh_losses();
   sum_up();
   check_descent("codes");
@@ -462,13 +508,13 @@ Result<T> Fitter<T>::result() {
   control_.deadline.reset();
   Result<T> out;
   before_ = State<T>();
-  terms_ = code_terms<T>(state_.codes, {state_.beta}, coupling(), options_.eta, control_);
+  terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
   refresh_losses();
   sum_up();
   out.objective = objective_now();
   out.certificate.codes = codes_certificate(codes_problem(), state_.codes, control_);
   out.certificate.dictionary =
-      dictionary_certificate<T>({data_.values, effective_, state_.codes}, state_.dictionary, control_);
+      dictionary_certificate<T>(dictionary_problem(), state_.dictionary, control_);
   if (coupling().consistent())
     out.certificate.consistency =
         consistency_certificate<T>(graph_.incidence, state_.codes, options_.eta, state_.consistency, control_);

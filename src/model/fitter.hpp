@@ -1,8 +1,12 @@
 #pragma once
 #include <chrono>
+#include <optional>
 
 #include "algebra/random.hpp"
 #include "model/fit.hpp"
+#include "pace/schedule.hpp"
+#include "solve/coupled.hpp"
+#include "solve/dictionary.hpp"
 #include "solve/weights.hpp"
 
 namespace pacewise {
@@ -26,11 +30,14 @@ class Fitter {
   Result<T> result();
 
  private:
-  void start();
+  void start(const FitInputs& inputs);
   void build_graph_of_data(const FitInputs& inputs);
   void check_resumed(const State<T>& state) const;
   Coupling<T> coupling() const;
   CodesProblem<T> codes_problem() const;
+  DictionaryProblem<T> dictionary_problem() const;
+  Penalty penalty() const { return penalty_of(options_, state_.beta); }
+  bool exact() const { return exact_steps(state_.schedule, options_); }
   bool graph_terms() const {
     return state_.schedule.phase != Phase::plain && !(graph_.laplacian.empty() && graph_.incidence.empty());
   }
@@ -57,6 +64,7 @@ class Fitter {
   std::chrono::steady_clock::time_point began_;
   Data<T> data_;
   Graph graph_;
+  std::optional<CoupledGraph> order_;  // of the samples in proximal passes
   std::vector<std::string> notes_;
   Index m_ = 0, n_ = 0;
   Level level_;                 // of the losses: none keeps the samples' losses

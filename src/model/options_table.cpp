@@ -1,4 +1,5 @@
-#include "model/options_table.hpp"
+#include "pacewise/options.hpp"
+
 
 #include <algorithm>
 #include <charconv>
@@ -195,6 +196,7 @@ std::vector<Option> make_table() {
   t.group("Run");
   t.add("max_iter", "", &O::max_iter, "Iterations in all", at_least(1));
   t.add("tol", "", &O::tol, "Relative fall of the objective that counts as none", at_least(0));
+  t.add("exact_steps", "", &O::exact_steps, "Solve every step to step_tol; else cheap steps until the objective stalls");
   t.add("step_tol", "", &O::step_tol, "Optimality residual asked of each step at the end", above(0));
   t.add("seed", "", &O::seed, "Same seed, same result", at_least(0)).python = "random_state";
   add_test_option(t.rows);
@@ -349,6 +351,7 @@ Options preset(Preset which) {
     options.pace = Pace::geometric;
     options.graph_space = {Space::Kind::raw, 0};
     options.k = 3;
+    options.exact_steps = true;
   }
   return options;
 }
@@ -363,18 +366,6 @@ void validate(const Options& o) {
   if (!o.atom_penalty.empty() && static_cast<Index>(o.atom_penalty.size()) != o.atoms)
     refuse("atom_penalty", std::to_string(o.atom_penalty.size()) + " numbers",
            "one for each of the " + std::to_string(o.atoms) + " atoms");
-}
-
-void require_supported(const Options& o, bool start_dictionary, bool start_codes) {
-  const auto reject = [](bool given, const char* name) {
-    if (given) throw Error(std::string(name) + ": is not supported yet");
-  };
-  reject(o.l2 > 0, "l2");
-  reject(!o.atom_penalty.empty(), "atom_penalty");
-  reject(o.positive_codes, "positive_codes");
-  reject(o.positive_atoms, "positive_atoms");
-  reject(start_dictionary, "dictionary");
-  reject(start_codes, "codes");
 }
 
 }  // namespace pacewise

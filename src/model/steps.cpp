@@ -70,14 +70,14 @@ void check_step(const StepOptions& options) {
 template <class T>
 Step<T> codes_step(const Problem<T>& X, MatrixView<const T> B, const CodesTerms<T>& terms, const StepOptions& options,
                    const Control& control) {
-  require(std::isfinite(terms.beta) && terms.beta >= 0, "beta = ", terms.beta, ": must be finite and >= 0");
+  terms.penalty.validate(B.cols);
   check_step(options);
   check_coupling(terms.coupling, X.values.cols, B.cols);
   const Prepared<T> data(X, control);
   Step<T> out{terms.start.empty() ? Matrix<T>(B.cols, X.values.cols) : Matrix<T>(terms.start), {}};
   check_shapes<T>(data.values(), B, out.value);
   out.report =
-      solve_codes<T>({data.values(), data.weights(), B, terms.beta, terms.coupling}, out.value, options, control);
+      solve_codes<T>({data.values(), data.weights(), B, terms.penalty, terms.coupling}, out.value, options, control);
   return out;
 }
 
@@ -126,7 +126,7 @@ Objective objective_at(const Problem<T>& X, MatrixView<const T> B, MatrixView<co
   if (v.empty() && terms.level != Level::none) solve_weights(losses, terms.regularizer, terms.lambda, v, control);
   const auto observed = observed_units(data.weights(), m, n, terms.level, control);
   const PaceSummary pace = summarize(losses, v, observed, terms.regularizer, terms.lambda, control);
-  Objective out = code_terms<T>(S, terms.beta, terms.coupling, terms.eta, control);
+  Objective out = code_terms<T>(S, terms.penalty, terms.coupling, terms.eta, control);
   out.fit = pace.fit;
   out.pace = pace.value;
   return out;

@@ -77,6 +77,11 @@ bool counted_out(const ScheduleState& state, int iteration, const Options& optio
 
 }  // namespace
 
+bool exact_steps(const ScheduleState& state, const Options& options) {
+  return options.exact_steps || state.exact ||
+         (state.phase == Phase::polish && state.in_phase + 2 >= options.polish);
+}
+
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
                        const Options& options) {
   ScheduleState next = state;
@@ -86,6 +91,10 @@ ScheduleState conclude(const ScheduleState& state, double objective, double magn
   const double fall = state.last_objective - objective;  // NaN after a change of phase or lambda: never "stalled"
   next.last_objective = objective;
   next.stalled = last_phase && std::abs(fall) <= options.tol * magnitude;
+  if (next.stalled && !exact_steps(state, options)) {
+    next.stalled = false;
+    next.exact = true;
+  }
   next.finished = next.stalled || counted_out(next, iteration, options);
   return next;
 }

@@ -102,6 +102,22 @@ StepReport solve_codes(const CodesProblem<T>& p, Matrix<T>& S, const StepOptions
 }
 
 template <class T>
+void improve_codes(const CodesProblem<T>& p, const CoupledGraph* graph, int passes, Matrix<T>& S, const Control& control) {
+  const SerialBlas serial;
+  const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
+  if (!p.coupling.manifold() && !weighted) {
+    solve_codes<T>(p, S, {1e-3}, control);
+    return;
+  }
+  const CodeTerms<T> terms(p.penalty, p.coupling, S.rows(), control);
+  const double bound = largest_weight(p.weights);
+  if (p.coupling.manifold())
+    improve_coupled<T>(p, terms, *graph, bound, passes, S, control);
+  else
+    improve_separable<T>(p, terms, bound, S, control);
+}
+
+template <class T>
 Matrix<T> pursue_codes(const CodesProblem<T>& p, Index nonzeros, double target, const Control& control) {
   const Matrix<double> B = as_double(p.B);
   return pursue_separable<T>(p, B, nonzeros, target, control);
@@ -110,6 +126,7 @@ Matrix<T> pursue_codes(const CodesProblem<T>& p, Index nonzeros, double target, 
 #define PACEWISE_INSTANTIATE(T)                                                                               \
   template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&); \
   template double codes_certificate<T>(const CodesProblem<T>&, const Matrix<T>&, const Control&);             \
+  template void improve_codes<T>(const CodesProblem<T>&, const CoupledGraph*, int, Matrix<T>&, const Control&); \
   template double largest_beta<T>(const CodesProblem<T>&, const Control&);                                    \
   template Matrix<T> pursue_codes<T>(const CodesProblem<T>&, Index, double, const Control&);
 PACEWISE_INSTANTIATE(float)

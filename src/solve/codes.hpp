@@ -22,6 +22,12 @@ template <class T>
 StepReport solve_codes(const CodesProblem<T>& problem, Matrix<T>& S, const StepOptions& options,
                        const Control& control);
 
+/// One cheap step for an alternation: `passes` proximal passes (coupled) or the exact solution (else) of a problem that
+/// lies above this one and touches it at S, with the largest weight in place of all. The objective never rises.
+template <class T>
+void improve_codes(const CodesProblem<T>& problem, const class CoupledGraph* graph, int passes, Matrix<T>& S,
+                   const Control& control);
+
 /// max_kj dist(-g_kj, beta p_k d|s_kj|) / max_kj |2 B'(w v X)|_kj at S, without solving anything.
 template <class T>
 double codes_certificate(const CodesProblem<T>& problem, const Matrix<T>& S, const Control& control);

@@ -436,7 +436,9 @@ bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, M
     P = Z + (next / rz) * P;
     rz = next;
   }
-  const double before = evaluate.objective;
+  const double before = evaluate.objective, residual = evaluate.residual;
+  // codes rounded to T may hide a fall of the objective, not one of the residual
+  const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(before);
   const Matrix<T> from = S;
   // all the way, with zeros for what turned; else as far as the first sign that turns, where the objective falls for
   // sure
@@ -449,7 +451,8 @@ bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, M
     if (signs) to = (to.array() * s.array() <= 1e-14 * s.array().square()).select(0.0, to.array());
     eigen(S) = to.template cast<T>();
     evaluate(S, N, control);
-    if (evaluate.objective < before) return true;
+    if (evaluate.objective < before || (evaluate.objective < before + rounding && evaluate.residual < residual / 2))
+      return true;
   }
   S = from;
   evaluate(S, N, control);
@@ -508,7 +511,8 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
   double best_residual = std::numeric_limits<double>::infinity(), waited = 0, last = best_residual;
   EigenMatrix<double> diagonal;  // made where proximal steps crawl
   evaluate(S, N, control);
-  const double ceiling = evaluate.objective + 1e-12 * std::abs(evaluate.objective);
+  const double ceiling =
+      evaluate.objective + static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(evaluate.objective);
   // keeps S where it is the best so far; whether that is good enough
   const auto solved = [&] {
     if (evaluate.residual < best_residual && evaluate.objective <= ceiling) {
@@ -568,9 +572,54 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
   return report;
 }
 
+template <class T>
+void improve_coupled(const CodesProblem<T>& p, const CodeTerms<T>& terms, const CoupledGraph& graph, double bound,
+                     int passes, Matrix<T>& S, const Control& control) {
+  const Index r = S.rows(), n = S.cols();
+  CoupledModel model{&graph, p.coupling.alpha, Matrix<float>(r, r), {}, {}, terms.penalty(), terms.positive()};
+  EigenMatrix<double> A = bound * feature_gram(p.B, p.weights.feature);
+  if (!terms.quadratic().empty()) A += eigen(terms.quadratic());
+  eigen(model.A) = A.cast<float>();
+  Matrix<float> B(p.B.rows, r), C(terms.quadratic().rows(), terms.quadratic().cols()), N, start, D;
+  eigen(B) = eigen(p.B).template cast<float>();
+  if (!C.empty()) eigen(C) = eigen(terms.quadratic()).template cast<float>();
+  N.resize_for_overwrite(r, n);
+  start.resize_for_overwrite(r, n);
+  Vector<Index> place(n);
+  for (Index at = 0; at < n; ++at) place[graph.order_[at]] = at;
+  for_each_residual<float, T>(
+      p.X, B, S, control, [&](Index first, MatrixView<float> R, MatrixView<const float> s, int) {
+        for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
+        EigenMatrix<float> G = eigen(B).transpose() * eigen(R);
+        if (!C.empty()) G.noalias() -= eigen(C) * eigen(s);
+        for (Index j = 0; j < R.cols; ++j) {
+          float* g = G.col(j).data();
+          terms.add_linear(first + j, g);
+          terms.add_laplacian(S, first + j, static_cast<float>(-p.coupling.alpha), g);
+          const Index at = place[first + j];
+          for (Index k = 0; k < r; ++k) {
+            const float slope = static_cast<float>(terms.penalty()[k] / 2);
+            N(k, at) = g[k] - (s(k, j) > 0 ? slope : s(k, j) < 0 ? -slope : 0);
+            start(k, at) = s(k, j);
+          }
+        }
+      });
+  if (control.stop()) return;
+  minimise_model(model, start, N, passes, 0, D, {}, control);
+  if (control.stop()) return;
+  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
+    for (Index at = first; at < first + count; ++at)
+      for (Index k = 0; k < r; ++k) {
+        T& s = S(k, graph.order_[at]);
+        s = D(k, at) == -start(k, at) ? T(0) : s + static_cast<T>(D(k, at));
+      }
+  });
+}
+
 #define PACEWISE_INSTANTIATE(T)                                                                               \
   template StepReport solve_coupled<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&, \
-                                       const CoupledGraph&, double, Matrix<T>&, const StepOptions&, const Control&);
+                                       const CoupledGraph&, double, Matrix<T>&, const StepOptions&, const Control&); \
+  template void improve_coupled<T>(const CodesProblem<T>&, const CodeTerms<T>&, const CoupledGraph&, double, int, Matrix<T>&, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

@@ -68,9 +68,9 @@ void solve_atom(const Eigen::VectorXd& h, Eigen::VectorXd ha, bool positive, dou
 
 /// Anderson's mixture of past sweeps: with residuals f_t = sweep(x_t) - x_t the point sum c_t sweep(x_t) whose mixed
 /// residual is least, sum c_t = 1.
-class Mixture {
+class SweepMixture {
  public:
-  explicit Mixture(const Tuning& tuning) : tuning_(tuning) {}
+  explicit SweepMixture(const Tuning& tuning) : tuning_(tuning) {}
 
   EigenMatrix<double> operator()(const EigenMatrix<double>& from, const EigenMatrix<double>& to) {
     points_.push_back(to);
@@ -128,7 +128,7 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
   const EigenMatrix<double> start = B;
   EigenMatrix<double> D = EigenMatrix<double>::Zero(m, r);  // B - start
   Eigen::VectorXd multipliers = Eigen::VectorXd::Zero(r), u(m), b(m);
-  Mixture mix(tuning);
+  SweepMixture mix(tuning);
   double last = std::numeric_limits<double>::infinity();
   for (int sweep = 0; sweep < sweeps && !control.stop(); ++sweep) {
     const EigenMatrix<double> from = B;
@@ -206,23 +206,37 @@ DictionaryReport solve_dictionary(const Curvature& curvature,
   return report;
 }
 
-template <class T>
+template <class T, class U>
 DictionaryGradient dictionary_gradient(const DictionaryProblem<T>& p, const EigenMatrix<double>& B,
                                        const Control& control) {
   const SerialBlas serial;
   const Index m = p.X.rows, r = p.S.rows;
+  const EigenMatrix<U> atoms = B.cast<U>();
   return parallel_sum(
       p.X.cols, control, DictionaryGradient{EigenMatrix<double>::Zero(m, r), 0.0},
       [&](Index first, Index count, int, DictionaryGradient& sum) {
-        EigenMatrix<double> R = eigen(p.X.columns(first, count)).template cast<double>();
-        const EigenMatrix<double> s = eigen(p.S.columns(first, count)).template cast<double>();
-        subtract_product<double>({B.data(), m, r}, {s.data(), r, count}, {R.data(), m, count});
-        const EigenMatrix<double> plain = R;
+        EigenMatrix<U> R = eigen(p.X.columns(first, count)).template cast<U>();
+        const EigenMatrix<U> s = eigen(p.S.columns(first, count)).template cast<U>();
+        subtract_product<U>({atoms.data(), m, r}, {s.data(), r, count}, {R.data(), m, count});
+        const EigenMatrix<U> plain = R;
         for (Index j = 0; j < count; ++j) weigh(p.weights, first + j, R.col(j).data(), m);
-        sum.fit += plain.cwiseProduct(R).sum();
-        sum.N.noalias() += R * s.transpose();
+        sum.fit += static_cast<double>(plain.cwiseProduct(R).sum());
+        if constexpr (std::is_same_v<U, double>)
+          sum.N.noalias() += R * s.transpose();
+        else
+          sum.N += EigenMatrix<U>(R * s.transpose()).template cast<double>();
       },
-      kBlock, 8);
+      4 * kBlock, 8);
+}
+
+template <class T>
+void improve_dictionary(const DictionaryProblem<T>& p, int sweeps, Matrix<T>& B, const Control& control) {
+  EigenMatrix<double> wide = eigen(B).template cast<double>();
+  const Curvature curvature = dictionary_curvature(p, false, {}, control);
+  const DictionaryGradient at = dictionary_gradient<T, float>(p, wide, control);
+  if (control.stop()) return;
+  sweep_atoms(curvature, at.N, p.positive, sweeps, 0, wide, {}, control);
+  eigen(B) = wide.template cast<T>();
 }
 
 /// Row Grams: (M_i)_kl = sum_j w_ij s_kj s_lj, in pieces of samples; sparse codes by their pairs, dense ones as a
@@ -343,6 +357,7 @@ double dictionary_certificate(const DictionaryProblem<T>& p, const Matrix<T>& B,
                                                 const Control&);                                                \
   template DictionaryGradient dictionary_gradient<T>(const DictionaryProblem<T>&, const EigenMatrix<double>&,   \
                                                      const Control&);                                           \
+  template void improve_dictionary<T>(const DictionaryProblem<T>&, int, Matrix<T>&, const Control&);            \
   template Curvature dictionary_curvature<T>(const DictionaryProblem<T>&, bool, const Tuning&, const Control&); \
   template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);
 PACEWISE_INSTANTIATE(float)

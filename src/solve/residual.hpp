@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <cmath>
+
 #include "algebra/eigen.hpp"
 #include "algebra/parallel.hpp"
 #include "data/problem.hpp"
@@ -25,6 +28,26 @@ void weigh(const Weights<T>& weights, Index j, U* x, Index m) {
 template <class T>
 bool all_one(const Vector<T>& weights) {
   return std::all_of(weights.begin(), weights.end(), [](T w) { return w == T(1); });
+}
+
+/// A bound on the weights of samples and entries; those of features are kept apart
+template <class T>
+double largest_weight(const Weights<T>& weights) {
+  const auto most = [](const T* x, Index n) {
+    T out = 0;
+    for (Index i = 0; i < n; ++i) out = std::max(out, x[i]);
+    return static_cast<double>(out);
+  };
+  return (weights.sample.empty() ? 1 : most(weights.sample.data(), std::ssize(weights.sample))) *
+         (weights.entry.empty() ? 1 : most(weights.entry.data(), weights.entry.size()));
+}
+
+/// B' diag(feature) B
+template <class T>
+EigenMatrix<double> feature_gram(MatrixView<const T> B, const Vector<T>& feature) {
+  EigenMatrix<double> root = eigen(B).template cast<double>();
+  for (Index i = 0; i < B.rows && !feature.empty(); ++i) root.row(i) *= std::sqrt(static_cast<double>(feature[i]));
+  return root.transpose() * root;
 }
 
 /// R -= B S, by the nonzeros where S has few

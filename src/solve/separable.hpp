@@ -8,6 +8,11 @@ template <class T>
 StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
                            Matrix<T>& S, const StepOptions& options, const Control& control);
 
+/// See improve_codes; `bound` is the largest weight.
+template <class T>
+void improve_separable(const CodesProblem<T>& problem, const CodeTerms<T>& terms, double bound, Matrix<T>& S,
+                       const Control& control);
+
 /// See pursue_codes.
 template <class T>
 Matrix<T> pursue_separable(const CodesProblem<T>& problem, MatrixView<const double> B, Index nonzeros, double target,
