@@ -44,7 +44,12 @@ void check_codes(const zoo::Shape& shape, Kind kind, double alpha, double gamma,
                               ", beta ratio " + std::to_string(beta_ratio) + (warm ? ", warm" : ", cold");
     const double after = value();
     const double certificate = reference::codes_certificate(setting);
-    EXPECT_LE(certificate, tolerance<T>().certificate) << where << " rounds " << report.rounds;
+    // codes as large as 460 (near-duplicate atoms, beta 0), rounded to T, leave 2 alpha |S L| eps / scale of a gradient
+    double largest = 0;
+    for (Index i = 0; i < S.size(); ++i) largest = std::max(largest, std::abs(static_cast<double>(S.data()[i])));
+    const double rounding = 2 * alpha * largest * static_cast<double>(std::numeric_limits<T>::epsilon());
+    const double reachable = std::max(tolerance<T>().certificate, rounding / largest_beta(problem, {}));
+    EXPECT_LE(certificate, reachable) << where << " rounds " << report.rounds;
     EXPECT_NEAR(report.certificate, certificate, tolerance<T>().recomputed) << where;
     EXPECT_LE(after, before + tolerance<T>().recomputed * (1 + std::abs(before))) << where;
   }
