@@ -103,9 +103,9 @@ struct Options {
   double mu = 1.2;      // > 1; geometric: lambda *= mu until every unit is in
   double select = 0.5;  // in (0, 1]: share of the non-zero losses below the first lambda
   double final = 1;     // in (0, 1]; quantile: the share reached; below 1 the worst units stay out for good
-  int pace_iter = 15;   // >= 1; quantile: iterations from `select` to `final`
-  int plain_iter = 5;   // >= 0: plain sparse coding at the start (every unit selected, no graph)
-  int warm_iter = 5;    // >= 0: then with the alpha and gamma terms
+  int pace_iter = 10;   // >= 1; quantile: iterations from `select` to `final`
+  int plain_iter = 3;   // >= 0: plain sparse coding at the start (every unit selected, no graph)
+  int warm_iter = 3;    // >= 0: then with the alpha and gamma terms
   int polish = 20;      // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda
   // graph
   GraphKind graph = GraphKind::hypergraph;  // none switches alpha and gamma off
@@ -115,11 +115,11 @@ struct Options {
   double heat_width = 0;             // >= 0; 0: the mean squared distance to the k neighbours
   bool normalized_laplacian = true;  // knn: 1 - D^-1/2 A D^-1/2 instead of D - A; a hypergraph's is always normalised
   // run
-  int max_iter = 200;      // >= 1
-  double tol = 1e-4;       // >= 0: relative fall of the objective, at a fixed lambda, below which it counts as stalled
+  int max_iter = 200;  // >= 1
+  double tol = 1e-4;   // >= 0: relative fall of the objective, at a fixed lambda, below which it counts as stalled
   bool exact_steps = false;  // every step to step_tol; else cheap steps on a bound of the objective until it stalls
-  double step_tol = 1e-6;  // > 0: certificate asked of the codes and dictionary steps at the end of the run
-  std::uint64_t seed = 0;  // below 2^63: initial dictionary, replacement of dead atoms, randomised SVD
+  double step_tol = 1e-6;    // > 0: certificate asked of the codes and dictionary steps at the end of the run
+  std::uint64_t seed = 0;    // below 2^63: initial dictionary, replacement of dead atoms, randomised SVD
 };
 
 Options preset(Preset which);

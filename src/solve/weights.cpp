@@ -68,26 +68,26 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
                  Level level, const Control& control, Vector<T>& losses) {
   const Index m = X.rows, n = X.cols, blocks = block_count(n);
   if (level == Level::none) level = Level::sample;
-  losses.resize(static_cast<std::size_t>(unit_count(level, m, n)));
+  losses.resize(unit_count(level, m, n));
   Matrix<double> rows(level == Level::feature ? m : 0, level == Level::feature ? blocks : 0);
   for_each_residual<T, T>(X, B, S, control, [&](Index first, MatrixView<T> R, MatrixView<const T>, int) {
     for (Index j = 0; j < R.cols; ++j) {
-      const T* x = R.col(j);
-      T* loss = level == Level::element ? losses.data() + (first + j) * m : R.col(j);
-      for (Index i = 0; i < m; ++i) loss[i] = x[i] * x[i];
+      T* loss = R.col(j);
+      for (Index i = 0; i < m; ++i) loss[i] *= loss[i];
       weigh(weights, first + j, loss, m);
-      if (level == Level::element) continue;
-      if (level == Level::feature)
+      if (level == Level::element)
+        std::copy_n(loss, m, losses.data() + (first + j) * m);
+      else if (level == Level::feature)
         for (Index i = 0; i < m; ++i) rows(i, first / kBlock) += static_cast<double>(loss[i]);
       else
-        losses[static_cast<std::size_t>(first + j)] = static_cast<T>(sum_of(loss, m));
+        losses[first + j] = static_cast<T>(sum_of(loss, m));
     }
   });
   if (level == Level::feature)
     for (Index i = 0; i < m; ++i) {
       double sum = 0;
       for (Index block = 0; block < blocks; ++block) sum += rows(i, block);
-      losses[static_cast<std::size_t>(i)] = static_cast<T>(sum);
+      losses[i] = static_cast<T>(sum);
     }
 }
 

@@ -1,0 +1,78 @@
+#include "pacewise/tuning.hpp"
+
+#include <gtest/gtest.h>
+
+#include "reference.hpp"
+#include "solve/dictionary.hpp"
+#include "synthetic.hpp"
+#include "tolerances.hpp"
+#include "zoo.hpp"
+
+namespace {
+
+using namespace pacewise;
+using zoo::Kind;
+
+// A structured binding names every constant: a new one does not compile until it is here.
+std::vector<std::pair<const char*, double*>> constants(Tuning& tuning) {
+  auto& [stride_least, stride_share, stride_limit, dependent, refine, descent_rounds, nearly_complete, working_set,
+         float_ridge, coupled_passes, inner_share, inner_exact, crawls, newton_steps, newton_turns, power_steps,
+         step_safety, dictionary_sweeps, sweep_share, mixing, mixing_ridge, row_gram_bytes, dense_share, stalled,
+         patience] = tuning;
+  return {{"stride_least", &stride_least},
+          {"stride_share", &stride_share},
+          {"stride_limit", &stride_limit},
+          {"dependent", &dependent},
+          {"refine", &refine},
+          {"descent_rounds", &descent_rounds},
+          {"nearly_complete", &nearly_complete},
+          {"working_set", &working_set},
+          {"float_ridge", &float_ridge},
+          {"coupled_passes", &coupled_passes},
+          {"inner_share", &inner_share},
+          {"inner_exact", &inner_exact},
+          {"crawls", &crawls},
+          {"newton_steps", &newton_steps},
+          {"newton_turns", &newton_turns},
+          {"power_steps", &power_steps},
+          {"dictionary_sweeps", &dictionary_sweeps},
+          {"sweep_share", &sweep_share},
+          {"mixing", &mixing},
+          {"mixing_ridge", &mixing_ridge},
+          {"row_gram_bytes", &row_gram_bytes},
+          {"dense_share", &dense_share},
+          {"patience", &patience},
+          // 1.02 and .98 are near 1 by what they mean: the distance from 1 is what is halved and doubled
+          {"step_safety", &step_safety},
+          {"stalled", &stalled}};
+}
+
+/// Codes, coupled and not, and the dictionary at every level end within their tolerance, whatever a constant is.
+TEST(Tuning, HalvedOrDoubledTheAnswersStayWithinTolerance) {
+  Tuning names;
+  const std::size_t count = constants(names).size();
+  for (std::size_t which = 0; which < count; ++which)
+    for (const double factor : {0.5, 2.0}) {
+      StepOptions options{tolerance<double>().certificate / 4};
+      auto [name, value] = constants(options.tuning)[which];
+      const bool about_one = std::string_view(name) == "step_safety" || std::string_view(name) == "stalled";
+      *value = about_one ? 1 + factor * (*value - 1) : factor * *value;
+      for (const Kind kind : {Kind::none, Kind::sample, Kind::feature, Kind::element}) {
+        auto p = zoo::make<double>({"tuning", 24, 70, 30}, kind, 19);
+        const std::string where = std::string(name) + " x " + std::to_string(factor) + ", " + p.name;
+        for (const double alpha : {0.0, 8.0}) {
+          CodesProblem<double> problem{p.X, p.weights, p.B, {}, {&p.L, alpha, &p.H, &p.Q, 1}};
+          problem.penalty.beta = 0.05 * largest_beta(problem, {});
+          Matrix<double> S(30, 70);
+          solve_codes(problem, S, options, {});
+          EXPECT_LE(codes_certificate(problem, S, {}), tolerance<double>().certificate) << where << ", alpha " << alpha;
+        }
+        const DictionaryProblem<double> problem{p.X, p.weights, p.S};
+        Matrix<double> B = p.B;
+        solve_dictionary(problem, B, options, {});
+        EXPECT_LE(dictionary_certificate(problem, B, {}), tolerance<double>().certificate) << where << ", dictionary";
+      }
+    }
+}
+
+}  // namespace
