@@ -108,7 +108,7 @@ void add_least_trusted(Page& page, const FitReport<T>& report, std::pair<Index, 
   page.table(t);
 }
 
-/// Weights of the shown samples (or of all features) as tiles; holes have no value.
+/// Weights of the shown samples (or of all features) as tiles; missing entries have no value.
 template <class T>
 Matrix<T> weight_tiles(const Data<T>& data, const std::vector<Index>& samples,
                        const std::vector<unsigned char>& bytes) {

@@ -151,10 +151,10 @@ struct Model : State<T> {
   Certificate certificate;  // all residuals at the returned point: how far from a joint stationary point
   double lambda = std::numeric_limits<double>::infinity();  // the pace's last; infinity: there was none
   Vector<T> losses;         // of every unit at the returned point: n, m or m n; of the samples for level none
-  Vector<T> weights;        // v at `lambda` for these losses: whom to trust (polishing itself runs with 1)
+  Vector<T> weights;        // v at `lambda` for these losses (polishing itself runs with 1)
   double selected = 1;      // share of the observed units with loss < lambda
   double density = 0;       // share of non-zero codes
-  double entry_lambda = 0;  // scale of one entry's loss: beyond it an entry is not believed at all
+  double entry_lambda = 0;  // scale of one entry's loss: beyond it its confidence is 0
   double outlier_threshold =
       std::numeric_limits<double>::quiet_NaN();  // a tenth of the training samples have an outlier score above it; NaN
                                                  // in files of before version 2
@@ -168,7 +168,7 @@ struct Model : State<T> {
   Encoding<T> encode(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
   /// B S in the units of the data. `sample_scale` is that of encode(); without it unit-norm samples stay as they are.
   Matrix<T> reconstruct(MatrixView<const T> codes_of_samples, const Vector<T>& scale = {}) const;
-  /// How far new samples and their entries are to be believed.
+  /// Outlier scores of new samples and confidence in their entries.
   Trust<T> score(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
   /// One file, written whole or not at all, that load(), the program and Python read. Identical runs give identical
   /// files. A WriteError says why it could not be written.

@@ -3,8 +3,8 @@
 
 namespace pacewise {
 
-/// Passes over many numbers, summed in double. In lanes: sums need not wait for themselves, and are the same for any
-/// width of vectors. T is float or double.
+/// Passes over many numbers, summed in double, in several independent accumulators: no addition waits for the last one,
+/// and the result is the same for any width of vectors. T is float or double.
 template <class T>
 double inner_product(const T* x, const T* y, Index size);
 template <class T>

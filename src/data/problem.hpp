@@ -17,7 +17,7 @@ bool all_finite(const T* x, Index n) {
   return bad == 0;
 }
 
-/// What the solvers see: no NaN left, holes have weight 0.
+/// What the solvers see: no NaN left, missing entries have weight 0.
 template <class T>
 struct Data {
   Matrix<T> values;    // m x n, 0 where the weight is 0

@@ -17,8 +17,8 @@ Encoding<T> encode(const Model<T>& model, const Problem<T>& problem, const Encod
 template <class T>
 Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Vector<T>& sample_scale);
 
-/// How far samples and entries are to be believed: losses against codes found with the pace's weights, so that what is
-/// corrupted does not bend the reconstruction it is judged by.
+/// Outlier scores of samples and confidence in entries: losses against codes found with the pace's weights, so that
+/// what is corrupted does not change the reconstruction it is compared with.
 template <class T>
 Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control);
 

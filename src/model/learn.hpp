@@ -21,7 +21,7 @@ struct Learned {
   Termination termination = Termination::iteration_limit;
 };
 
-/// Plain dictionary learning, for data without holes and weights:
+/// Plain dictionary learning, for complete data without weights:
 ///   min_{B,S}  |X - B S|_F^2 + beta |S|_1   subject to |b_k|_2 <= 1.
 /// A pass takes the samples in blocks: the codes of one block, then one sweep over the atoms with the sums S S' and
 /// X S' of all blocks as they stand. Each part lowers the objective, and the dictionary moves several

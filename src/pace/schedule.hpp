@@ -23,8 +23,8 @@ double quantile_share(const Options& options, int step);
 bool about_to_pace(const ScheduleState& state, const Options& options);
 /// The state in which the next iteration runs, given the losses now.
 ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const Options& options);
-/// Whether the steps of the next iteration are solved to their tolerance: always where the options ask for it, once cheap
-/// steps have stalled, and in the last two iterations of the polish.
+/// Whether the steps of the next iteration are solved to their tolerance: always where the options ask for it, once
+/// cheap steps have stalled, and in the last two iterations of the polish.
 bool exact_steps(const ScheduleState& state, const Options& options);
 /// The state after an iteration that ended with this objective.
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
@@ -34,15 +34,15 @@ ScheduleState conclude(const ScheduleState& state, double objective, double magn
 ScheduleState reopen(const ScheduleState& state, int iteration, const Options& options);
 
 /// The value below which `share` of the non-zero losses lie: with N of them, floor(share N) are strictly smaller when
-/// they are distinct; where equal losses leave nobody below it, the next larger loss, or twice the value. A loss counts
+/// they are distinct; where equal losses leave none below it, the next larger loss, or twice the value. A loss counts
 /// as zero below 1e-12 of the mean: entries that reconstruct exactly (a dark background) would otherwise make the
 /// median 0 and select nothing. Where `observed` is not empty, the losses marked in it alone.
 template <class T>
 double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed = {},
                      const Control& control = {});
 
-/// The same of losses nobody stores: losses(use) calls use(piece, numbers, count, worker) for every piece of them, on
-/// the threads of `control`, each time it is called.
+/// The same of losses that are not stored: losses(use) calls use(piece, numbers, count, worker) for every piece of
+/// them, on the threads of `control`, each time it is called.
 template <class T>
 using LossesInPieces = std::function<void(const std::function<void(Index, const T*, Index, int)>& use)>;
 template <class T>

@@ -25,7 +25,7 @@ inline double kkt_distance(double g, double s, double p, bool positive = false) 
 /// and so is the gradient: 2 (A s - c) = -(2 a + t q),  a = c - A_:P z,  q = A_:P y.
 /// t falls from the value at which the first atom joins to 1, in strides past several joining atoms at a time; atoms
 /// whose sign turned wrong leave. A start s != 0 begins at t = 1 with its support. K grows and shrinks by rank-one
-/// updates. Where strides do not lead on, or atoms depend on one another, coordinate descent with Newton steps on
+/// updates. Where strides make no progress, or atoms depend on one another, coordinate descent with Newton steps on
 /// the support does the rest.
 class LassoPath {
  public:
