@@ -10,7 +10,6 @@
 
 #include "algebra/blas_kernels.hpp"
 #include "algebra/dense.hpp"
-#include "algebra/gram_sum.hpp"
 #include "algebra/parallel.hpp"
 #include "algebra/random.hpp"
 #include "algebra/sums.hpp"
@@ -57,21 +56,6 @@ class Dense : public testing::Test {
 };
 using Precisions = testing::Types<float, double>;
 TYPED_TEST_SUITE(Dense, Precisions);
-
-TYPED_TEST(Dense, OneColumnIsTheNaiveProductOnAStridedView) {
-  using T = TypeParam;
-  for (const Index n : {0, 1, 13}) {
-    Inset<T> a(n, n, 4);
-    const Matrix<T> x = random_matrix<T>(n, 1, 5);
-    Matrix<T> y = random_matrix<T>(n, 1, 6);
-    multiply_one<T>(a.view(), x.data(), y.data());
-    for (Index i = 0; i < n; ++i) {
-      double sum = 0;
-      for (Index j = 0; j < n; ++j) sum += static_cast<double>(a.view()(i, j)) * static_cast<double>(x(j, 0));
-      EXPECT_NEAR(static_cast<double>(y(i, 0)), sum, this->tolerance);
-    }
-  }
-}
 
 TYPED_TEST(Dense, GemmIsTheNaiveProductOnStridedViews) {
   using T = TypeParam;
@@ -140,62 +124,6 @@ TYPED_TEST(Dense, GramWritesBothTriangles) {
     }
 }
 
-TEST(Cholesky, FactorsSolvesAndInverts) {
-  const Index n = 12;
-  const Matrix<double> g = random_matrix<double>(n, 2 * n, 6);
-  Inset<double> a(n, n, 7);
-  gram<double>(Op::plain, 1, g.view(), 0, a.view());
-  const Matrix<double> original = cast<double>(MatrixView<const double>(a.view()));
-  ASSERT_TRUE(cholesky(a.view()));
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < n; ++i) {
-      if (i < j) {
-        EXPECT_EQ(a.view()(i, j), original(i, j)) << "the upper triangle is left alone";
-        continue;
-      }
-      double sum = 0;
-      for (Index l = 0; l <= j; ++l) sum += a.view()(i, l) * a.view()(j, l);
-      EXPECT_NEAR(sum, original(i, j), 1e-12);
-    }
-
-  Inset<double> x(n, 3, 8);
-  const Matrix<double> right = cast<double>(MatrixView<const double>(x.view()));
-  cholesky_solve(a.view(), x.view());
-  for (Index j = 0; j < 3; ++j)
-    for (Index i = 0; i < n; ++i) {
-      double sum = 0;
-      for (Index l = 0; l < n; ++l) sum += original(i, l) * x.view()(l, j);
-      EXPECT_NEAR(sum, right(i, j), 1e-11);
-    }
-
-  cholesky_invert(a.view());
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < n; ++i) {
-      double sum = 0;
-      for (Index l = 0; l < n; ++l) sum += original(i, l) * a.view()(l, j);
-      EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-11);
-      EXPECT_EQ(a.view()(i, j), a.view()(j, i));
-    }
-}
-
-TEST(Cholesky, InverseAtSizesWithAndWithoutBlocks) {
-  for (const Index n : {1, 2, 31, 32, 33, 40, 64, 65, 129}) {
-    const Matrix<double> g = random_matrix<double>(n, 2 * n, 6);
-    Inset<double> a(n, n, 7);
-    gram<double>(Op::plain, 1, g.view(), 0, a.view());
-    const Matrix<double> original = cast<double>(MatrixView<const double>(a.view()));
-    ASSERT_TRUE(cholesky(a.view()));
-    cholesky_invert(a.view());
-    for (Index j = 0; j < n; ++j)
-      for (Index i = 0; i < n; ++i) {
-        double sum = 0;
-        for (Index l = 0; l < n; ++l) sum += original(i, l) * a.view()(l, j);
-        EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-11) << n;
-        EXPECT_EQ(a.view()(i, j), a.view()(j, i));
-      }
-  }
-}
-
 TEST(Decompositions, AnOrthonormalBasisSpansTheColumns) {
   const Index m = 30, n = 7;
   Inset<double> q(m, n, 3);
@@ -236,14 +164,6 @@ TEST(Decompositions, EigenpairsOfASymmetricMatrix) {
     EXPECT_NEAR(norm2, 1, 1e-13);
   }
   EXPECT_TRUE(symmetric_eigen(Matrix<double>().view()).empty());
-}
-
-TEST(Cholesky, SaysWhereThereIsNoFactor) {
-  Matrix<double> a(2, 2, 1.0);
-  a(1, 1) = 0.5;  // determinant -0.5
-  EXPECT_FALSE(cholesky(a.view()));
-  Matrix<double> none;
-  EXPECT_TRUE(cholesky(none.view()));
 }
 
 TEST(MatrixSizes, AreChecked) {
@@ -293,35 +213,6 @@ TEST(MatrixStorage, NewNumbersAreZeroUnlessTheyAreToBeOverwritten) {
   a.resize_for_overwrite(2, 2);
   EXPECT_EQ(a.size(), 4);
   EXPECT_EQ(largest_size(a.data(), 4), 7) << "what was there";
-}
-
-TEST(GramSum, IsTheGramOfAllVectorsWithTheSameBitsOnAnyNumberOfThreads) {
-  for (const Index rows : {1, 5, 40})
-    for (const Index cols : {0, 1, 100, 128, 129, 1000}) {
-      const Matrix<double> a = random_matrix<double>(rows, cols, 11);
-      Matrix<double> expected(rows, rows);
-      for (Index j = 0; j < cols; ++j)
-        for (Index k = 0; k < rows; ++k)
-          for (Index l = 0; l < rows; ++l) expected(k, l) += a(k, j) * a(l, j);
-      const auto on = [&](int threads) {
-        Control control;
-        control.threads = threads;
-        std::vector<std::atomic<int>> times(static_cast<std::size_t>(cols));
-        const Matrix<double> sum = gram_sum(rows, cols, control, [&](Index first, MatrixView<double> part) {
-          for (Index j = 0; j < part.cols; ++j) {
-            std::copy_n(a.col(first + j), rows, part.col(j));
-            ++times[static_cast<std::size_t>(first + j)];
-          }
-        });
-        for (const auto& t : times) EXPECT_EQ(t.load(), 1) << "every vector is asked for once";
-        return sum;
-      };
-      const Matrix<double> one = on(1);
-      for (Index i = 0; i < one.size(); ++i)
-        EXPECT_NEAR(one.data()[i], expected.data()[i], 1e-12 * static_cast<double>(cols + 1));
-      EXPECT_EQ(one, on(2));
-      EXPECT_EQ(one, on(3));
-    }
 }
 
 TEST(ParallelBlocks, EveryBlockOnceWorkersInRangeAndAlone) {

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <string>
 
-#include "algebra/index.hpp"
 #include "algebra/random.hpp"
 
 namespace pacewise {
@@ -16,8 +15,8 @@ namespace {
 Eigen::MatrixXd full(const Sparse& a) {
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(a.rows, a.cols);
   for (Index j = 0; j < a.cols; ++j)
-    for (Index p = a.start[to_size(j)]; p < a.start[to_size(j + 1)]; ++p)
-      out(a.index[to_size(p)], j) = a.value[to_size(p)];
+    for (Index p = a.start[j]; p < a.start[j + 1]; ++p)
+      out(a.index[p], j) = a.value[p];
   return out;
 }
 
@@ -112,7 +111,7 @@ TEST(Laplacian, HypergraphFormula) {
   Eigen::MatrixXd H = Eigen::MatrixXd::Zero(7, 9);
   Vector<double> weight(7);
   for (Index e = 0; e < 7; ++e) {
-    weight[to_size(e)] = 0.1 + random.uniform();
+    weight[e] = 0.1 + random.uniform();
     for (Index v = 0; v < 9; ++v)
       if (v == e || random.uniform() < 0.4) H(e, v) = random.uniform();
   }

@@ -52,35 +52,6 @@ TEST(Sparse, TripletsAreSortedSummedAndZerosLeftOut) {
   EXPECT_EQ(b.value, (Vector<double>{1.0}));
 }
 
-TEST(Sparse, SeparateGroupsAndTheirParts) {
-  // 0-3-5, 1-4, 2 alone, 6-7; an entry that is stored and zero connects nothing
-  std::vector<Triplet> entries;
-  for (const auto& [i, j] : std::vector<std::pair<std::int32_t, std::int32_t>>{{0, 3}, {3, 5}, {1, 4}, {6, 7}}) {
-    entries.push_back({i, j, -1.0 - i});
-    entries.push_back({j, i, -1.0 - i});
-  }
-  for (std::int32_t i = 0; i < 8; ++i) entries.push_back({i, i, 2.0 + i});
-  Sparse a = sparse_from_triplets(8, 8, entries);
-  using Lists = std::vector<std::vector<Index>>;
-  EXPECT_EQ(separate_groups(a, 1).members, (Lists{{0, 3, 5}, {1, 4}, {2}, {6, 7}}));
-  EXPECT_EQ(separate_groups(a, 3).members, (Lists{{0, 3, 5}, {1, 2, 4}, {6, 7}}));
-  EXPECT_EQ(separate_groups(a, 100).members, (Lists{{0, 1, 2, 3, 4, 5, 6, 7}}));
-  EXPECT_EQ(separate_groups(Sparse{}, 1).members, Lists{});
-  for (double& value : a.value)
-    if (value == -2) value = 0;
-  EXPECT_EQ(separate_groups(a, 1).members, (Lists{{0, 3, 5}, {1}, {2}, {4}, {6, 7}}));
-  const Matrix<double> whole = dense(a);
-  const Groups groups = separate_groups(a, 3);
-  for (std::size_t g = 0; g < groups.members.size(); ++g) {
-    const std::vector<Index>& group = groups.members[g];
-    const Matrix<double> part = dense(part_of(a, groups, g));
-    ASSERT_EQ(part.cols(), static_cast<Index>(group.size()));
-    for (Index j = 0; j < part.cols(); ++j)
-      for (Index i = 0; i < part.rows(); ++i)
-        EXPECT_EQ(part(i, j), whole(group[static_cast<std::size_t>(i)], group[static_cast<std::size_t>(j)]));
-  }
-}
-
 TEST(Sparse, TripletsOutsideAreRefused) {
   EXPECT_THROW(sparse_from_triplets(2, 2, {{2, 0, 1.0}}), Error);
   EXPECT_THROW(sparse_from_triplets(2, 2, {{0, -1, 1.0}}), Error);

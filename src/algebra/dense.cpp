@@ -5,10 +5,6 @@
 #include "algebra/simd.hpp"
 
 extern "C" {
-void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
-void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda, double* b,
-             const int* ldb, int* info);
-void dlauum_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
              int* info);
 void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
@@ -22,67 +18,6 @@ namespace {
 
 int to_int(Index i) { return static_cast<int>(i); }
 CBLAS_TRANSPOSE flag(Op op) { return op == Op::plain ? CblasNoTrans : CblasTrans; }
-
-constexpr Index kSmall = 32;
-
-// row i of the inverse = (e_i - sum_{k<i} l_ik row k) / l_ii, whole rows of fixed length
-PACEWISE_WIDE_VECTORS
-void invert_small_lower(double* L, Index n, Index stride) {
-  alignas(64) double inverse[kSmall][kSmall] = {};
-  for (Index i = 0; i < n; ++i) {
-    alignas(64) double row[kSmall] = {};
-    for (Index k = 0; k < i; ++k) {
-      const double l = L[i + k * stride];
-      for (Index j = 0; j < kSmall; ++j) row[j] -= l * inverse[k][j];
-    }
-    const double scale = 1 / L[i + i * stride];
-    for (Index j = 0; j < kSmall; ++j) inverse[i][j] = row[j] * scale;
-    inverse[i][i] = scale;
-  }
-  for (Index j = 0; j < n; ++j)
-    for (Index i = j; i < n; ++i) L[i + j * stride] = inverse[i][j];
-}
-
-// One right side: for a single column LAPACK copies the triangle, which costs five times the solution.
-PACEWISE_WIDE_VECTORS
-void solve_one(MatrixView<const double> L, double* x) {
-  const Index n = L.rows;
-  for (Index j = 0; j < n; ++j) {
-    const double* l = L.col(j);
-    const double v = x[j] /= l[j];
-    for (Index i = j + 1; i < n; ++i) x[i] -= l[i] * v;
-  }
-  for (Index j = n - 1; j >= 0; --j) {
-    const double* l = L.col(j);
-    double part[8] = {};
-    Index i = j + 1;
-    for (; i + 8 <= n; i += 8)
-      for (Index t = 0; t < 8; ++t) part[t] += l[i + t] * x[i + t];
-    double v = x[j] - (((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7])));
-    for (; i < n; ++i) v -= l[i] * x[i];
-    x[j] = v / l[j];
-  }
-}
-
-// [A 0; B C]^-1 = [A^-1 0; -C^-1 B A^-1, C^-1]. LAPACK's dtrtri works column by column at the sizes of a dictionary: a
-// third of the time of a row's Hessian.
-void invert_lower(MatrixView<double> L) {
-  const Index n = L.rows;
-  if (n <= kSmall) {
-    invert_small_lower(L.data, n, L.stride);
-    return;
-  }
-  const Index half = (n / 2 + 7) / 8 * 8, rest = n - half;
-  const MatrixView<double> A = L.block(0, 0, half, half), B = L.block(half, 0, rest, half),
-                           C = L.block(half, half, rest, rest);
-  const int stride = to_int(L.stride);
-  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, to_int(rest), to_int(half), 1, A.data,
-              stride, B.data, stride);
-  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, to_int(rest), to_int(half), -1, C.data,
-              stride, B.data, stride);
-  invert_lower(A);
-  invert_lower(C);
-}
 
 }  // namespace
 
@@ -119,47 +54,6 @@ template void gemm<double>(Op, Op, double, MatrixView<const double>, MatrixView<
 template void gemm<float>(Op, Op, double, MatrixView<const float>, MatrixView<const float>, double, MatrixView<float>);
 template void gram<double>(Op, double, MatrixView<const double>, double, MatrixView<double>);
 template void gram<float>(Op, double, MatrixView<const float>, double, MatrixView<float>);
-
-template <class T>
-void multiply_one(MatrixView<const std::type_identity_t<T>> A, const T* x, T* y) {
-  const int n = to_int(A.rows), lda = to_int(std::max<Index>(A.stride, 1));
-  if (n == 0) return;
-  if constexpr (std::is_same_v<T, double>)
-    cblas_dgemv(CblasColMajor, CblasNoTrans, n, n, 1, A.data, lda, x, 1, 0, y, 1);
-  else
-    cblas_sgemv(CblasColMajor, CblasNoTrans, n, n, 1, A.data, lda, x, 1, 0, y, 1);
-}
-template void multiply_one<double>(MatrixView<const double>, const double*, double*);
-template void multiply_one<float>(MatrixView<const float>, const float*, float*);
-
-bool cholesky(MatrixView<double> A) {
-  if (A.rows == 0) return true;
-  const int n = to_int(A.rows), lda = to_int(A.stride);
-  int info = 0;
-  dpotrf_("L", &n, A.data, &lda, &info);
-  return info == 0;
-}
-
-void cholesky_solve(MatrixView<const double> L, MatrixView<double> x) {
-  if (L.rows == 0 || x.cols == 0) return;
-  if (x.cols == 1) {
-    solve_one(L, x.data);
-    return;
-  }
-  const int n = to_int(L.rows), lda = to_int(L.stride), nrhs = to_int(x.cols), ldx = to_int(x.stride);
-  int info = 0;
-  dpotrs_("L", &n, &nrhs, L.data, &lda, x.data, &ldx, &info);
-}
-
-void cholesky_invert(MatrixView<double> L) {
-  if (L.rows == 0) return;
-  const int n = to_int(L.rows), lda = to_int(L.stride);
-  int info = 0;
-  invert_lower(L);
-  dlauum_("L", &n, L.data, &lda, &info);  // L^-T L^-1
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < j; ++i) L(i, j) = L(j, i);
-}
 
 void orthonormalise(MatrixView<double> A) {
   if (A.cols == 0) return;

@@ -6,7 +6,7 @@
 namespace pacewise {
 
 /// The dense linear algebra of the library: what a backend has to offer. All single-threaded inside, all in place.
-/// Nothing up to the Cholesky factors allocates; the two decompositions after them ask LAPACK for its workspace.
+/// The two decompositions ask LAPACK for its workspace, nothing else allocates.
 enum class Op : std::uint8_t { plain, transposed };
 
 /// C = a op(A) op(B) + c C
@@ -17,17 +17,6 @@ void gemm(Op op_a, Op op_b, double a, MatrixView<const std::type_identity_t<T>> 
 /// C = a op(A) op(A)' + c C, both triangles written
 template <class T>
 void gram(Op op_a, double a, MatrixView<const std::type_identity_t<T>> A, double c, MatrixView<T> C);
-
-/// y = A x, A square
-template <class T>
-void multiply_one(MatrixView<const std::type_identity_t<T>> A, const T* x, T* y);
-
-/// Lower Cholesky factor in place (the upper triangle is left alone); false where A is not positive definite.
-bool cholesky(MatrixView<double> A);
-/// x = (L L')^-1 x for every column of x
-void cholesky_solve(MatrixView<const double> L, MatrixView<double> x);
-/// L -> (L L')^-1, both triangles written
-void cholesky_invert(MatrixView<double> L);
 
 /// A, rows >= cols -> an orthonormal basis of its columns' span (Q of A = Q R)
 void orthonormalise(MatrixView<double> A);

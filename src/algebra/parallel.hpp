@@ -21,20 +21,6 @@ inline constexpr Index kBlock = 64;
 inline Index block_count(Index n, Index size = kBlock) { return (n + size - 1) / size; }
 inline Index block_length(Index n, Index block, Index size = kBlock) { return std::min(size, n - block * size); }
 
-/// The same in blocks of one to two times that, as equal as can be: the last is no remnant.
-class EvenBlocks {
- public:
-  explicit EvenBlocks(Index n) : n_(n), size_(block_count(n, std::max<Index>(n / kBlock, 1))) {}
-  Index size() const { return size_; }
-  Index count() const { return n_ > 0 ? block_count(n_, size_) : 0; }
-  Index first(Index block) const { return block * size_; }
-  Index end(Index block) const { return std::min(n_, first(block) + size_); }
-  Index length(Index block) const { return end(block) - first(block); }
-
- private:
-  Index n_, size_;
-};
-
 /// Calls body(first, count, worker) for consecutive ranges of at most `size` of n things.
 template <class Body>
 void parallel_for(Index n, const Control& control, const Body& body, Index size = kBlock) {

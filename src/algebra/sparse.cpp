@@ -80,47 +80,6 @@ std::vector<double> diagonal(const Sparse& a) {
   return out;
 }
 
-Groups separate_groups(const Sparse& a, Index least) {
-  Vector<char> seen(a.cols, 0);
-  Groups out;
-  for (Index first = 0; first < a.cols; ++first) {
-    if (seen[first] != 0) continue;
-    if (out.members.empty() || static_cast<Index>(out.members.back().size()) >= least) out.members.emplace_back();
-    std::vector<Index>& group = out.members.back();
-    std::size_t next = group.size();
-    seen[first] = 1;
-    for (group.push_back(first); next < group.size(); ++next) {
-      const Index j = group[next];
-      for (Index p = a.start[j]; p < a.start[j + 1]; ++p) {
-        if (a.value[p] == 0 || seen[a.index[p]] != 0) continue;
-        seen[a.index[p]] = 1;
-        group.push_back(a.index[p]);
-      }
-    }
-  }
-  out.place.resize(a.cols);
-  for (auto& group : out.members) {
-    std::sort(group.begin(), group.end());
-    std::int32_t place = 0;
-    for (const Index j : group) out.place[j] = place++;
-  }
-  return out;
-}
-
-Sparse part_of(const Sparse& a, const Groups& groups, std::size_t group) {
-  const auto size = static_cast<Index>(groups.members[group].size());
-  Sparse out{size, size, {0}, {}, {}};
-  for (const Index j : groups.members[group]) {
-    for (Index p = a.start[j]; p < a.start[j + 1]; ++p) {
-      if (a.value[p] == 0) continue;
-      out.index.push_back(groups.place[a.index[p]]);
-      out.value.push_back(a.value[p]);
-    }
-    out.start.push_back(out.nonzeros());
-  }
-  return out;
-}
-
 Vector<Index> reverse_cuthill_mckee(const Sparse& symmetric) {
   const Vector<Index>& start = symmetric.start;
   const auto fewer = [&](Index a, Index b) {

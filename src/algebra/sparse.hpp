@@ -15,15 +15,6 @@ Sparse sparse_from_triplets(Index rows, Index cols, const std::vector<Triplet>& 
 Sparse transpose(const Sparse& a);
 std::vector<double> diagonal(const Sparse& a);
 
-/// Rows of a symmetric matrix, in groups that no entry connects; every group ascending, and small ones put together
-/// until they have `least` members.
-struct Groups {
-  std::vector<std::vector<Index>> members;
-  Vector<std::int32_t> place;  // of every row within its group
-};
-Groups separate_groups(const Sparse& a, Index least);
-/// a(group, group), its zeros left out
-Sparse part_of(const Sparse& a, const Groups& groups, std::size_t group);
 
 /// An order of the rows of a symmetric matrix that keeps connected rows close: order[p] is the row at position p.
 /// Breadth first from a row of smallest degree, neighbours by degree, then reversed (Cuthill and McKee 1969, George

@@ -36,18 +36,21 @@ std::vector<SampleValue> sample_values(const Model<T>& model, const Encoding<T>&
                                        const Control& control) {
   const Index n = e.codes.cols(), units = static_cast<Index>(e.losses.size()) / std::max<Index>(n, 1);
   std::vector<SampleValue> out(static_cast<std::size_t>(n));
+  const Penalty penalty = penalty_of(model.options, model.beta);
   parallel_blocks(block_count(n), control, [&](Index block, int) {
     const Index first = block * kBlock, b = block_length(n, block);
     for (Index j = first; j < first + b; ++j) {
-      double fit = 0, pace = 0, absolute = 0;
+      double fit = 0, pace = 0, sparsity = 0;
       for (auto u = static_cast<std::size_t>(j * units); u < static_cast<std::size_t>((j + 1) * units); ++u) {
         if (!observed.empty() && observed[u] == 0) continue;
         const auto v = static_cast<double>(e.weights[u]);
         fit += v * static_cast<double>(e.losses[u]);
         pace += std::visit([&](const auto& type) { return type.value(v, model.lambda); }, model.options.regularizer);
       }
-      for (Index k = 0; k < e.codes.rows(); ++k) absolute += std::abs(static_cast<double>(e.codes(k, j)));
-      const double sparsity = model.beta * absolute;
+      for (Index k = 0; k < e.codes.rows(); ++k) {
+        const auto s = static_cast<double>(e.codes(k, j));
+        sparsity += penalty.of(k) * std::abs(s) + penalty.l2 * s * s;
+      }
       out[static_cast<std::size_t>(j)] = {fit + pace + sparsity, fit + std::abs(pace) + sparsity};
     }
   });

@@ -422,6 +422,7 @@ void Fitter<T>::revive_atoms() {
         trust *= pace_weights()[static_cast<std::size_t>(j * m_ + i)];
       if (!pace_weights().empty() && level_ == Level::feature) trust *= pace_weights()[static_cast<std::size_t>(i)];
       atom[i] = trust * data_.values(i, j) + (1 - trust) * model;
+      if (options_.positive_atoms) atom[i] = std::max(atom[i], T(0));
     }
     if (!normalise(atom, m_)) std::fill_n(atom, m_, T(0));
   }

@@ -1,5 +1,6 @@
 #include "solve/consistency.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -65,8 +66,8 @@ StepReport solve_consistency(const Sparse& incidence, MatrixView<const T> S, dou
   const SerialBlas serial;
   const Sparse edges = transpose(incidence);
   const Matrix<double> G = ridge_gram(S, eta, control);
-  Matrix<double> L = G;
-  if (!cholesky(L)) throw Error("consistency step: codes are not finite");
+  const Eigen::LLT<EigenMatrix<double>> factor(eigen(G));
+  if (factor.info() != Eigen::Success) throw Error("consistency step: codes are not finite");
   const Index r = S.rows, e = incidence.rows;
   Q.resize(e, r);
   std::vector<Matrix<double>> scratch(static_cast<std::size_t>(thread_count(control)),
@@ -75,7 +76,8 @@ StepReport solve_consistency(const Sparse& incidence, MatrixView<const T> S, dou
     const Index first = block * kBlock, b = block_length(e, block);
     const auto y = scratch[static_cast<std::size_t>(worker)].view().columns(0, b);
     for (Index at = 0; at < b; ++at) edge_sum(edges, S, first + at, y.col(at));
-    cholesky_solve(L, y);
+    auto solution = eigen(y);
+    factor.solveInPlace(solution);
     for (Index at = 0; at < b; ++at)
       for (Index k = 0; k < r; ++k) Q(first + at, k) = static_cast<T>(y(k, at));
   });

@@ -65,42 +65,9 @@ double largest_eigenvalue(Index size, const Multiply& multiply, const Tuning& tu
 
 CoupledGraph::CoupledGraph(const Sparse& L, const Control& control, const Tuning& tuning) {
   const Index n = L.cols;
-  component_.assign(n, -1);
-  first_.push_back(0);
-  // breadth first from the vertex of least degree, neighbours by degree: Cuthill-McKee, component by component
-  Vector<Index> degree(n), seeds(n), level;
-  for (Index j = 0; j < n; ++j)
-    degree[j] = L.start[static_cast<std::size_t>(j + 1)] - L.start[static_cast<std::size_t>(j)];
-  std::iota(seeds.begin(), seeds.end(), Index{0});
-  std::stable_sort(seeds.begin(), seeds.end(), [&](Index a, Index b) { return degree[a] < degree[b]; });
-  Vector<std::int32_t> group(n, -1);
-  order_.reserve(static_cast<std::size_t>(n));
-  for (const Index seed : seeds) {
-    if (group[seed] >= 0) continue;
-    const auto g = static_cast<std::int32_t>(std::ssize(first_) - 1);
-    const Index begin = std::ssize(order_);
-    order_.push_back(seed);
-    group[seed] = g;
-    for (Index at = begin; at < std::ssize(order_); ++at) {
-      const Index j = order_[at];
-      level.clear();
-      for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e) {
-        const Index i = L.index[static_cast<std::size_t>(e)];
-        if (group[i] >= 0 || L.value[static_cast<std::size_t>(e)] == 0) continue;
-        group[i] = g;
-        level.push_back(i);
-      }
-      std::stable_sort(level.begin(), level.end(), [&](Index a, Index b) { return degree[a] < degree[b]; });
-      order_.insert(order_.end(), level.begin(), level.end());
-    }
-    std::reverse(order_.begin() + begin, order_.end());
-    first_.push_back(std::ssize(order_));
-  }
+  order_ = reverse_cuthill_mckee(L);
   Vector<std::int32_t> place(n);
-  for (Index at = 0; at < n; ++at) {
-    place[order_[at]] = static_cast<std::int32_t>(at);
-    component_[at] = group[order_[at]];
-  }
+  for (Index at = 0; at < n; ++at) place[order_[at]] = static_cast<std::int32_t>(at);
   start_.push_back(0);
   for (Index at = 0; at < n; ++at) {
     const Index j = order_[at];
@@ -111,6 +78,16 @@ CoupledGraph::CoupledGraph(const Sparse& L, const Control& control, const Tuning
     }
     start_.push_back(std::ssize(neighbour_));
   }
+  // a component ends where nothing before reaches further
+  Index reach = -1;
+  component_.resize(n);
+  for (Index at = 0; at < n; ++at) {
+    if (at > reach) first_.push_back(at);
+    reach = std::max(reach, at);
+    for (Index e = start_[at]; e < start_[at + 1]; ++e) reach = std::max<Index>(reach, neighbour_[e]);
+    component_[at] = static_cast<std::int32_t>(std::ssize(first_) - 1);
+  }
+  first_.push_back(n);
   largest_.assign(components(), 0.0);
   parallel_for(
       components(), control.to_the_end(),
