@@ -115,11 +115,11 @@ struct Options {
   double heat_width = 0;             // >= 0; 0: the mean squared distance to the k neighbours
   bool normalized_laplacian = true;  // knn: 1 - D^-1/2 A D^-1/2 instead of D - A; a hypergraph's is always normalised
   // run
-  int max_iter = 200;      // >= 1
-  double tol = 1e-4;       // >= 0: relative fall of the objective, at a fixed lambda, below which it counts as stalled
+  int max_iter = 200;  // >= 1
+  double tol = 1e-4;   // >= 0: relative fall of the objective, at a fixed lambda, below which it counts as stalled
   bool exact_steps = false;  // every step to step_tol; else cheap steps on a bound of the objective until it stalls
-  double step_tol = 1e-6;  // > 0: certificate asked of the codes and dictionary steps at the end of the run
-  std::uint64_t seed = 0;  // below 2^63: initial dictionary, replacement of dead atoms, randomised SVD
+  double step_tol = 1e-6;    // > 0: certificate asked of the codes and dictionary steps at the end of the run
+  std::uint64_t seed = 0;    // below 2^63: initial dictionary, replacement of dead atoms, randomised SVD
 };
 
 Options preset(Preset which);

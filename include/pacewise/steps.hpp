@@ -14,8 +14,8 @@ struct StepOptions {
 
 /// What a code costs by itself:  beta sum_k p_k |s_k| + l2 sum_k s_k^2,  s >= 0 where `positive`.
 struct Penalty {
-  double beta = 0;           // >= 0; twice the lambda of scikit-learn, SPAMS and mlpack
-  double l2 = 0;             // >= 0
+  double beta = 0;  // >= 0; twice the lambda of scikit-learn, SPAMS and mlpack
+  double l2 = 0;    // >= 0
   bool positive = false;
   Vector<double> atom = {};  // p, one number >= 0 for each atom; empty: all 1
 

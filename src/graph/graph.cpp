@@ -214,7 +214,7 @@ Graph build_graph(MatrixView<const double> X, const Options& options, const Cont
   return build_graph<double>(prepare<double>({X, {}}, Normalize::none, nullptr, control), options, control);
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                       \
+#define PACEWISE_INSTANTIATE(T)                                                  \
   template Graph build_graph(const Samples<T>&, const Options&, const Control&); \
   template Graph build_graph_from_neighbours(const Neighbours&, const Samples<T>&, const Options&);
 PACEWISE_INSTANTIATE(float)

@@ -42,7 +42,9 @@ struct FitInputs {
 };
 
 /// What codes cost, by the options and the beta used
-inline Penalty penalty_of(const Options& o, double beta) { return {beta, o.l2, o.positive_codes, {o.atom_penalty.begin(), o.atom_penalty.end()}}; }
+inline Penalty penalty_of(const Options& o, double beta) {
+  return {beta, o.l2, o.positive_codes, {o.atom_penalty.begin(), o.atom_penalty.end()}};
+}
 
 /// Algorithm 1 of the paper as corrected in docs/method.md: plain sparse coding, then with the graph terms, then paced.
 template <class T>

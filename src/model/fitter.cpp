@@ -301,8 +301,7 @@ void Fitter<T>::begin_iteration() {
   record_.iteration = state_.iteration + 1;
   record_.phase = state_.schedule.phase;
   record_.lambda = state_.schedule.lambda;
-  if (was != state_.schedule.phase)
-    terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
+  if (was != state_.schedule.phase) terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
   sum_up();
   record_.objective_before = objective_ = objective_now().total();
 }
@@ -452,7 +451,8 @@ void Fitter<T>::update_codes() {
     if (graph_terms() && options_.alpha > 0 && !graph_.laplacian.empty() && !order_)
       order_.emplace(graph_.laplacian, control_);
     const bool paced_now = state_.schedule.phase != Phase::plain && state_.schedule.phase != Phase::warm;
-    improve_codes(codes_problem(), order_ ? &*order_ : nullptr, paced_now ? kPasses : kFirstPasses, state_.codes, control_);
+    improve_codes(codes_problem(), order_ ? &*order_ : nullptr, paced_now ? kPasses : kFirstPasses, state_.codes,
+                  control_);
     record_.certificate.codes = std::numeric_limits<double>::infinity();
   }
   if (interrupted()) return;
@@ -513,8 +513,7 @@ Result<T> Fitter<T>::result() {
   sum_up();
   out.objective = objective_now();
   out.certificate.codes = codes_certificate(codes_problem(), state_.codes, control_);
-  out.certificate.dictionary =
-      dictionary_certificate<T>(dictionary_problem(), state_.dictionary, control_);
+  out.certificate.dictionary = dictionary_certificate<T>(dictionary_problem(), state_.dictionary, control_);
   if (coupling().consistent())
     out.certificate.consistency =
         consistency_certificate<T>(graph_.incidence, state_.codes, options_.eta, state_.consistency, control_);

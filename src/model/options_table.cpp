@@ -1,12 +1,10 @@
-#include "pacewise/options.hpp"
-
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 
 #include "algebra/error.hpp"
+#include "pacewise/options.hpp"
 
 namespace pacewise {
 namespace {
@@ -196,7 +194,8 @@ std::vector<Option> make_table() {
   t.group("Run");
   t.add("max_iter", "", &O::max_iter, "Iterations in all", at_least(1));
   t.add("tol", "", &O::tol, "Relative fall of the objective that counts as none", at_least(0));
-  t.add("exact_steps", "", &O::exact_steps, "Solve every step to step_tol; else cheap steps until the objective stalls");
+  t.add("exact_steps", "", &O::exact_steps,
+        "Solve every step to step_tol; else cheap steps until the objective stalls");
   t.add("step_tol", "", &O::step_tol, "Optimality residual asked of each step at the end", above(0));
   t.add("seed", "", &O::seed, "Same seed, same result", at_least(0)).python = "random_state";
   add_test_option(t.rows);

@@ -23,8 +23,8 @@ double quantile_share(const Options& options, int step);
 bool about_to_pace(const ScheduleState& state, const Options& options);
 /// The state in which the next iteration runs, given the losses now.
 ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const Options& options);
-/// Whether the steps of the next iteration are solved to their tolerance: always where the options ask for it, once cheap
-/// steps have stalled, and in the last two iterations of the polish.
+/// Whether the steps of the next iteration are solved to their tolerance: always where the options ask for it, once
+/// cheap steps have stalled, and in the last two iterations of the polish.
 bool exact_steps(const ScheduleState& state, const Options& options);
 /// The state after an iteration that ended with this objective.
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,

@@ -102,7 +102,8 @@ StepReport solve_codes(const CodesProblem<T>& p, Matrix<T>& S, const StepOptions
 }
 
 template <class T>
-void improve_codes(const CodesProblem<T>& p, const CoupledGraph* graph, int passes, Matrix<T>& S, const Control& control) {
+void improve_codes(const CodesProblem<T>& p, const CoupledGraph* graph, int passes, Matrix<T>& S,
+                   const Control& control) {
   const SerialBlas serial;
   const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
   if (!p.coupling.manifold() && !weighted) {
@@ -123,11 +124,11 @@ Matrix<T> pursue_codes(const CodesProblem<T>& p, Index nonzeros, double target, 
   return pursue_separable<T>(p, B, nonzeros, target, control);
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                               \
-  template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&); \
-  template double codes_certificate<T>(const CodesProblem<T>&, const Matrix<T>&, const Control&);             \
+#define PACEWISE_INSTANTIATE(T)                                                                                 \
+  template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&);   \
+  template double codes_certificate<T>(const CodesProblem<T>&, const Matrix<T>&, const Control&);               \
   template void improve_codes<T>(const CodesProblem<T>&, const CoupledGraph*, int, Matrix<T>&, const Control&); \
-  template double largest_beta<T>(const CodesProblem<T>&, const Control&);                                    \
+  template double largest_beta<T>(const CodesProblem<T>&, const Control&);                                      \
   template Matrix<T> pursue_codes<T>(const CodesProblem<T>&, Index, double, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -587,23 +587,23 @@ void improve_coupled(const CodesProblem<T>& p, const CodeTerms<T>& terms, const 
   start.resize_for_overwrite(r, n);
   Vector<Index> place(n);
   for (Index at = 0; at < n; ++at) place[graph.order_[at]] = at;
-  for_each_residual<float, T>(
-      p.X, B, S, control, [&](Index first, MatrixView<float> R, MatrixView<const float> s, int) {
-        for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
-        EigenMatrix<float> G = eigen(B).transpose() * eigen(R);
-        if (!C.empty()) G.noalias() -= eigen(C) * eigen(s);
-        for (Index j = 0; j < R.cols; ++j) {
-          float* g = G.col(j).data();
-          terms.add_linear(first + j, g);
-          terms.add_laplacian(S, first + j, static_cast<float>(-p.coupling.alpha), g);
-          const Index at = place[first + j];
-          for (Index k = 0; k < r; ++k) {
-            const float slope = static_cast<float>(terms.penalty()[k] / 2);
-            N(k, at) = g[k] - (s(k, j) > 0 ? slope : s(k, j) < 0 ? -slope : 0);
-            start(k, at) = s(k, j);
-          }
-        }
-      });
+  for_each_residual<float, T>(p.X, B, S, control,
+                              [&](Index first, MatrixView<float> R, MatrixView<const float> s, int) {
+                                for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
+                                EigenMatrix<float> G = eigen(B).transpose() * eigen(R);
+                                if (!C.empty()) G.noalias() -= eigen(C) * eigen(s);
+                                for (Index j = 0; j < R.cols; ++j) {
+                                  float* g = G.col(j).data();
+                                  terms.add_linear(first + j, g);
+                                  terms.add_laplacian(S, first + j, static_cast<float>(-p.coupling.alpha), g);
+                                  const Index at = place[first + j];
+                                  for (Index k = 0; k < r; ++k) {
+                                    const float slope = static_cast<float>(terms.penalty()[k] / 2);
+                                    N(k, at) = g[k] - (s(k, j) > 0 ? slope : s(k, j) < 0 ? -slope : 0);
+                                    start(k, at) = s(k, j);
+                                  }
+                                }
+                              });
   if (control.stop()) return;
   minimise_model(model, start, N, passes, 0, D, {}, control);
   if (control.stop()) return;
@@ -616,10 +616,11 @@ void improve_coupled(const CodesProblem<T>& p, const CodeTerms<T>& terms, const 
   });
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                               \
-  template StepReport solve_coupled<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&, \
+#define PACEWISE_INSTANTIATE(T)                                                                                      \
+  template StepReport solve_coupled<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&,        \
                                        const CoupledGraph&, double, Matrix<T>&, const StepOptions&, const Control&); \
-  template void improve_coupled<T>(const CodesProblem<T>&, const CodeTerms<T>&, const CoupledGraph&, double, int, Matrix<T>&, const Control&);
+  template void improve_coupled<T>(const CodesProblem<T>&, const CodeTerms<T>&, const CoupledGraph&, double, int,    \
+                                   Matrix<T>&, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

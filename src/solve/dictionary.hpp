@@ -65,8 +65,8 @@ template <class T>
 DictionaryReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
                                   const Control& control);
 
-/// One cheap step for an alternation: `sweeps` over the atoms of a problem that lies above this one and touches it at B,
-/// with the largest weight of a row in place of all; products in float. The fit never rises beyond their rounding.
+/// One cheap step for an alternation: `sweeps` over the atoms of a problem that lies above this one and touches it at
+/// B, with the largest weight of a row in place of all; products in float. The fit never rises beyond their rounding.
 template <class T>
 void improve_dictionary(const DictionaryProblem<T>& problem, int sweeps, Matrix<T>& B, const Control& control);
 

@@ -346,8 +346,8 @@ StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const doub
   return {certificate, all.rounds, certificate <= options.tol && !control.stop()};
 }
 
-/// With A = bound B' diag(feature) B + C the sample's problem lies below  s'A s - 2 (A s0 + N)'s + penalty  and touches it
-/// at s0.
+/// With A = bound B' diag(feature) B + C the sample's problem lies below  s'A s - 2 (A s0 + N)'s + penalty  and touches
+/// it at s0.
 template <class T>
 void improve_separable(const CodesProblem<T>& p, const CodeTerms<T>& terms, double bound, Matrix<T>& S,
                        const Control& control) {
@@ -359,21 +359,22 @@ void improve_separable(const CodesProblem<T>& p, const CodeTerms<T>& terms, doub
   Matrix<float> B(p.B.rows, r);
   eigen(B) = eigen(p.B).template cast<float>();
   Vector<std::unique_ptr<LassoPath>> paths(thread_count(control));
-  for_each_residual<float, T>(
-      p.X, B, S, control, [&](Index first, MatrixView<float> R, MatrixView<const float> s, int worker) {
-        for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
-        EigenMatrix<double> start = eigen(s).template cast<double>();
-        EigenMatrix<double> c = (eigen(B).transpose() * eigen(R)).template cast<double>();
-        for (Index j = 0; j < R.cols; ++j) terms.add_linear(first + j, c.col(j).data());
-        if (!terms.separable_only()) c.noalias() -= eigen(terms.quadratic()) * start;
-        c.noalias() += eigen(A) * start;
-        if (!paths[worker]) paths[worker] = std::make_unique<LassoPath>(r);
-        for (Index j = 0; j < R.cols; ++j) {
-          const Lasso lasso{A, c.col(j).data(), terms.penalty().data(), terms.positive(), 2e-3 * c.col(j).cwiseAbs().maxCoeff()};
-          paths[worker]->solve(lasso, start.col(j).data());
-        }
-        eigen(S.view().columns(first, R.cols)) = start.template cast<T>();
-      });
+  for_each_residual<float, T>(p.X, B, S, control,
+                              [&](Index first, MatrixView<float> R, MatrixView<const float> s, int worker) {
+                                for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
+                                EigenMatrix<double> start = eigen(s).template cast<double>();
+                                EigenMatrix<double> c = (eigen(B).transpose() * eigen(R)).template cast<double>();
+                                for (Index j = 0; j < R.cols; ++j) terms.add_linear(first + j, c.col(j).data());
+                                if (!terms.separable_only()) c.noalias() -= eigen(terms.quadratic()) * start;
+                                c.noalias() += eigen(A) * start;
+                                if (!paths[worker]) paths[worker] = std::make_unique<LassoPath>(r);
+                                for (Index j = 0; j < R.cols; ++j) {
+                                  const Lasso lasso{A, c.col(j).data(), terms.penalty().data(), terms.positive(),
+                                                    2e-3 * c.col(j).cwiseAbs().maxCoeff()};
+                                  paths[worker]->solve(lasso, start.col(j).data());
+                                }
+                                eigen(S.view().columns(first, R.cols)) = start.template cast<T>();
+                              });
 }
 
 template <class T>
@@ -414,11 +415,11 @@ Matrix<T> pursue_separable(const CodesProblem<T>& p, MatrixView<const double> B,
   return S;
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                                 \
-  template StepReport solve_separable<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&, \
-                                         Matrix<T>&, const StepOptions&, const Control&);                             \
-  template void improve_separable<T>(const CodesProblem<T>&, const CodeTerms<T>&, double, Matrix<T>&, const Control&);                       \
-  template Matrix<T> pursue_separable<T>(const CodesProblem<T>&, MatrixView<const double>, Index, double,       \
+#define PACEWISE_INSTANTIATE(T)                                                                                        \
+  template StepReport solve_separable<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&,        \
+                                         Matrix<T>&, const StepOptions&, const Control&);                              \
+  template void improve_separable<T>(const CodesProblem<T>&, const CodeTerms<T>&, double, Matrix<T>&, const Control&); \
+  template Matrix<T> pursue_separable<T>(const CodesProblem<T>&, MatrixView<const double>, Index, double,              \
                                          const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
