@@ -115,9 +115,13 @@ void Console::iteration(const Record& r, const Options& options) {
     first_iteration_ = r.iteration;
   }
   const double worst = std::max({r.certificate.codes, r.certificate.dictionary, r.certificate.consistency});
+  const auto certificate = [&](int digits) {  // infinite where the iteration took a cheap step and computed none
+    return std::isfinite(worst) ? fmt::format("{:.{}e}", worst, digits) : std::string("-");
+  };
   const std::string lambda = std::isinf(r.lambda) ? "inf" : fmt::format("{:.3g}", r.lambda);
-  const std::string facts = fmt::format("{:<6} lambda {}  selected {:3.0f}%  objective {:.6g}  certificate {:.1e}",
-                                        name_of(r.phase), lambda, 100 * r.selected, r.objective.total(), worst);
+  const std::string facts =
+      fmt::format("{:<6} lambda {}  selected {:3.0f}%  objective {:.6g}  certificate {}", name_of(r.phase), lambda,
+                  100 * r.selected, r.objective.total(), certificate(1));
   if (!live_) {
     line(fmt::format("iteration {:3}  {}  {}", r.iteration, facts, clock_text(elapsed())));
     return;
@@ -133,8 +137,8 @@ void Console::iteration(const Record& r, const Options& options) {
     draw(full);
     return;
   }
-  draw(fmt::format("{} {}/{} lambda {}  in {:.0f}%  obj {:.5g}  cert {:.0e}  {}", bar(share, 8), r.iteration, total,
-                   lambda, 100 * r.selected, r.objective.total(), worst, left));
+  draw(fmt::format("{} {}/{} lambda {}  in {:.0f}%  obj {:.5g}  cert {}  {}", bar(share, 8), r.iteration, total, lambda,
+                   100 * r.selected, r.objective.total(), certificate(0), left));
 }
 
 void Console::note(const std::string& text) {

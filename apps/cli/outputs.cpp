@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/outcome.hpp"
-#include "storage/atomic_file.hpp"
 #include "io/write.hpp"
+#include "storage/atomic_file.hpp"
 
 namespace pacewise::cli {
 

@@ -78,8 +78,7 @@ bool counted_out(const ScheduleState& state, int iteration, const Options& optio
 }  // namespace
 
 bool exact_steps(const ScheduleState& state, const Options& options) {
-  return options.exact_steps || state.exact ||
-         (state.phase == Phase::polish && state.in_phase + 2 >= options.polish);
+  return options.exact_steps || state.exact || (state.phase == Phase::polish && state.in_phase + 2 >= options.polish);
 }
 
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,

@@ -51,7 +51,8 @@ class Demo(Case):
 
     def test_the_other_commands_on_its_images(self):
         self.call("demo", "--data", "nowhere", "--per-class", "10", "--save", "images", "--quiet")
-        self.call("fit", "images/images.npy", "-o", "m.pw", "--atoms", "16", "--precision", "single", "--quiet")
+        self.call("fit", "images/images.npy", "-o", "m.pw", "--atoms", "16", "--precision", "single", "--polish", "100",
+                  "--quiet")
         for truth, name in (("changed", "the entries' confidence"), ("corrupted", "the outlier scores")):
             out, _ = self.call("score", "m.pw", "images/images.npy", "--truth", f"images/{truth}.npy")
             found = re.fullmatch(rf"AUROC of {name}: (\S+)\n", out)
