@@ -58,14 +58,21 @@ Step<double> sparse_encode(const Problem<double>& X, MatrixView<const double> di
                            const CodesTerms<double>& terms, const StepOptions& options = {},
                            const Control& control = {});
 
-/// Dictionary (m x r) for codes (r x n): min_B sum w (X - B S)^2 subject to |b_k|_2 <= 1. Atoms that no code uses stay
-/// as in `start` (m x r; empty: 0).
+/// Codes (r x n) by orthogonal matching pursuit: atoms join one by one, and all are refitted, until a sample has
+/// `nonzeros` of them (>= 1) or its sum_i w_i (x - B s)_i^2 is <= `tol` (>= 0).
+Matrix<float> orthogonal_mp(const Problem<float>& X, MatrixView<const float> dictionary, Index nonzeros, double tol = 0,
+                            const Control& control = {});
+Matrix<double> orthogonal_mp(const Problem<double>& X, MatrixView<const double> dictionary, Index nonzeros,
+                             double tol = 0, const Control& control = {});
+
+/// Dictionary (m x r) for codes (r x n): min_B sum w (X - B S)^2 subject to |b_k|_2 <= 1 (and B >= 0 where
+/// `positive`). Atoms that no code uses stay as in `start` (m x r; empty: 0).
 Step<float> update_dictionary(const Problem<float>& X, MatrixView<const float> codes,
-                              MatrixView<const float> start = {}, const StepOptions& options = {},
-                              const Control& control = {});
+                              MatrixView<const float> start = {}, bool positive = false,
+                              const StepOptions& options = {}, const Control& control = {});
 Step<double> update_dictionary(const Problem<double>& X, MatrixView<const double> codes,
-                               MatrixView<const double> start = {}, const StepOptions& options = {},
-                               const Control& control = {});
+                               MatrixView<const double> start = {}, bool positive = false,
+                               const StepOptions& options = {}, const Control& control = {});
 
 /// Consistency map Q (e x r) for an incidence (e x n) and codes (r x n): min_Q |H - Q S|_F^2 + eta |Q|_F^2, eta > 0.
 Step<float> update_consistency(const Sparse& incidence, MatrixView<const float> codes, double eta,

@@ -1,6 +1,6 @@
 """Robust dictionary learning by self-paced sparse coding.
 
-    J = sum w v (X - S B)^2 + F(v; lambda) + beta sum|S| + alpha tr(S' L S) + gamma (|H - Q S'|^2 + eta |Q|^2)
+    J = sum w v (X - S B)^2 + F(v; lambda) + beta sum|S| + l2 |S|^2 + alpha tr(S' L S) + gamma (|H - Q S'|^2 + eta |Q|^2)
 
 Rows are samples: X (n, m), dictionary B (r, m) with rows of norm <= 1, codes S (n, r), Laplacian L (n, n), incidence H
 (e, n), consistency map Q (e, r), self-paced weights v per entry, sample or feature. NaN in X is a missing entry.
@@ -14,7 +14,7 @@ from ._core import Error, __version__
 from ._evaluate import KMeansResult, clustering_scores, kmeans
 from ._graph import hypergraph, kneighbors, knn_graph
 from ._learn import LearnedDictionary, learn_dictionary
-from ._steps import objective, pace_weights, sparse_encode, update_consistency, update_dictionary
+from ._steps import objective, orthogonal_mp, pace_weights, sparse_encode, update_consistency, update_dictionary
 
 if TYPE_CHECKING:
     from . import model_selection, plot
@@ -35,6 +35,7 @@ __all__ = [
     "learn_dictionary",
     "model_selection",
     "objective",
+    "orthogonal_mp",
     "pace_weights",
     "plot",
     "preset_options",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -25,6 +26,9 @@ def sparse_encode(
     dictionary,
     *,
     beta,
+    l2=0.0,
+    positive=False,
+    atom_penalty=None,
     sample_weight=None,
     feature_weight=None,
     entry_weight=None,
@@ -40,16 +44,18 @@ def sparse_encode(
 ):
     """Codes S that minimise
 
-        sum w (X - S B)^2 + beta sum|S| + alpha tr(S' L S) + gamma |H - Q S'|_F^2.
+        sum w (X - S B)^2 + beta sum p_k |s_k| + l2 |S|_F^2 + alpha tr(S' L S) + gamma |H - Q S'|_F^2.
 
     There is no factor 1/2: ``beta`` is twice the ``alpha`` of :func:`sklearn.decomposition.sparse_encode` (and twice
-    the ``lambda1`` of SPAMS).
+    the ``lambda1`` of SPAMS), and ``l2`` is its ``lambda2``.
 
     Parameters
     ----------
     X : (n, m) array or sparse matrix; NaN = missing
     dictionary : (r, m) array, one atom per row
-    beta : float >= 0
+    beta, l2 : floats >= 0
+    positive : codes >= 0
+    atom_penalty : (r,) array p >= 0, what each atom's codes cost relative to ``beta``; all 1 if left out
     sample_weight, feature_weight, entry_weight : (n,), (m,), (n, m) arrays >= 0; they multiply
     laplacian : (n, n) symmetric positive semidefinite matrix, used with ``alpha`` > 0
     incidence, consistency : (e, n) and (e, r), used with ``gamma`` > 0
@@ -67,6 +73,9 @@ def sparse_encode(
         X,
         B,
         float(beta),
+        float(l2),
+        bool(positive),
+        as_line("atom_penalty", atom_penalty, X.dtype, B.shape[0]),
         **weights_of(X, sample_weight, feature_weight, entry_weight),
         laplacian=sparse_parts("laplacian", laplacian),
         alpha=float(alpha),
@@ -81,6 +90,48 @@ def sparse_encode(
     return (codes, certificate) if return_certificate else codes
 
 
+def orthogonal_mp(
+    X: Any,
+    dictionary: ArrayLike,
+    *,
+    n_nonzero: int | None = None,
+    tol: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    feature_weight: ArrayLike | None = None,
+    entry_weight: ArrayLike | None = None,
+    n_threads: int | None = None,
+) -> NDArray:
+    """Codes by orthogonal matching pursuit: the atom that by itself reduces the error most joins, all are refitted, until ..
+
+    Parameters
+    ----------
+    X : (n, m) array or sparse matrix; NaN = missing
+    dictionary : (r, m) array, one atom per row, of any norm
+    n_nonzero : int >= 1, .. a sample has this many atoms (all of them if left out), or ..
+    tol : float >= 0, .. its weighted squared error, sum_i w_i (x - s B)_i^2, is <= tol; one of the two must be given
+    sample_weight, feature_weight, entry_weight : (n,), (m,), (n, m) arrays >= 0; they multiply
+
+    Returns
+    -------
+    (n, r) codes
+    """
+    if n_nonzero is None and tol is None:
+        raise _core.Error("n_nonzero = None, tol = None: one of them must be given")
+    X = as_rows("X", X)
+    B = as_rows("dictionary", dictionary, X.dtype)
+    n_nonzero = max(B.shape[0], 1) if n_nonzero is None else operator.index(n_nonzero)
+    if n_nonzero < 1:
+        raise _core.Error(f"n_nonzero = {n_nonzero}: must be >= 1")
+    return _core.orthogonal_mp(
+        X,
+        B,
+        n_nonzero,
+        0.0 if tol is None else float(tol),
+        **weights_of(X, sample_weight, feature_weight, entry_weight),
+        threads=thread_number(n_threads),
+    )
+
+
 @overload
 def update_dictionary(X: Any, codes: ArrayLike, *, return_certificate: Literal[False] = ..., **kw: Any) -> NDArray: ...
 @overload
@@ -92,6 +143,7 @@ def update_dictionary(
     codes,
     *,
     dictionary=None,
+    positive=False,
     sample_weight=None,
     feature_weight=None,
     entry_weight=None,
@@ -99,13 +151,14 @@ def update_dictionary(
     return_certificate=False,
     n_threads=None,
 ):
-    """Dictionary B that minimises  sum w (X - S B)^2  with every atom (row) of norm <= 1.
+    """Dictionary B that minimises  sum w (X - S B)^2  with every atom (row) of norm <= 1 (and >= 0 where ``positive``).
 
     Parameters
     ----------
     X : (n, m) array or sparse matrix; NaN = missing
     codes : (n, r) array
     dictionary : (r, m) start; atoms that no sample uses stay as they are (zero without a start)
+    positive : atoms >= 0
     sample_weight, feature_weight, entry_weight : (n,), (m,), (n, m) arrays >= 0; they multiply
     tol : bound on the certificate, max_k |b_k - P(b_k - G_k / c_k)|
 
@@ -119,6 +172,7 @@ def update_dictionary(
         X,
         S,
         dictionary=optional_rows("dictionary", dictionary, X.dtype, (S.shape[1], X.shape[1])),
+        positive=bool(positive),
         **weights_of(X, sample_weight, feature_weight, entry_weight),
         tol=float(tol),
         max_rounds=MAX_ROUNDS,
@@ -185,6 +239,8 @@ def objective(
     codes: ArrayLike,
     *,
     beta: float = 0.0,
+    l2: float = 0.0,
+    atom_penalty: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     feature_weight: ArrayLike | None = None,
     entry_weight: ArrayLike | None = None,
@@ -201,19 +257,23 @@ def objective(
     eta: float = 0.0,
     n_threads: int | None = None,
 ) -> dict[str, float]:
-    """The objective and its parts: ``fit``, ``pace``, ``sparsity``, ``manifold``, ``consistency`` and their ``total``.
+    """The objective and its parts: ``fit``, ``pace``, ``sparsity``, ``manifold``, ``consistency`` and their ``total``;
+    ``sparsity`` is  beta sum p_k |s_k| + l2 |S|_F^2.
 
     Shapes as in :func:`sparse_encode`. ``pace_weights`` holds v at ``level`` "sample" (n,), "feature" (m,) or "element"
     (n, m); left out, the v that minimises the objective at ``lam`` is used. X is taken as it is: normalise it first
     to compare with a fit that did.
     """
     X = as_rows("X", X)
+    B = as_rows("dictionary", dictionary, X.dtype)
     v = None if pace_weights is None else as_line("pace_weights", np.asarray(pace_weights).reshape(-1), X.dtype)
     return _core.objective(
         X,
-        as_rows("dictionary", dictionary, X.dtype),
+        B,
         as_rows("codes", codes, X.dtype),
         float(beta),
+        float(l2),
+        as_line("atom_penalty", atom_penalty, X.dtype, B.shape[0]),
         **weights_of(X, sample_weight, feature_weight, entry_weight),
         level=level,
         pace_weights=v,

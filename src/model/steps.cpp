@@ -55,9 +55,14 @@ void check_coupling(const Coupling<T>& c, Index n, Index r) {
 }
 
 template <class T>
-void check_shapes(MatrixView<const T> X, MatrixView<const T> B, MatrixView<const T> S) {
+void check_atoms(MatrixView<const T> X, MatrixView<const T> B) {
   require(B.rows == X.rows, "dictionary: its atoms have ", B.rows,
           " numbers: must equal the number of features = ", X.rows);
+}
+
+template <class T>
+void check_shapes(MatrixView<const T> X, MatrixView<const T> B, MatrixView<const T> S) {
+  check_atoms(X, B);
   require(S.rows == B.cols && S.cols == X.cols, "codes have ", S.cols, " samples x ", S.rows, " atoms: must be ",
           X.cols, " x ", B.cols);
 }
@@ -82,13 +87,22 @@ Step<T> codes_step(const Problem<T>& X, MatrixView<const T> B, const CodesTerms<
 }
 
 template <class T>
-Step<T> dictionary_step(const Problem<T>& X, MatrixView<const T> S, MatrixView<const T> start,
+Matrix<T> pursuit(const Problem<T>& X, MatrixView<const T> B, Index nonzeros, double tol, const Control& control) {
+  require(nonzeros >= 1, "nonzeros = ", nonzeros, ": must be >= 1");
+  require(std::isfinite(tol) && tol >= 0, "tol = ", tol, ": must be finite and >= 0");
+  const Prepared<T> data(X, control);
+  check_atoms<T>(data.values(), B);
+  return pursue_codes<T>({data.values(), data.weights(), B, {}, {}}, nonzeros, tol, control);
+}
+
+template <class T>
+Step<T> dictionary_step(const Problem<T>& X, MatrixView<const T> S, MatrixView<const T> start, bool positive,
                         const StepOptions& options, const Control& control) {
   check_step(options);
   Step<T> out{start.empty() ? Matrix<T>(X.values.rows, S.rows) : Matrix<T>(start), {}};
   const Prepared<T> data(X, control);
   check_shapes<T>(data.values(), out.value, S);
-  out.report = solve_dictionary<T>({data.values(), data.weights(), S}, out.value, options, control);
+  out.report = solve_dictionary<T>({data.values(), data.weights(), S, positive}, out.value, options, control);
   return out;
 }
 
@@ -115,6 +129,7 @@ Objective objective_at(const Problem<T>& X, MatrixView<const T> B, MatrixView<co
                        const ObjectiveTerms<T>& terms, const Control& control) {
   const Index m = X.values.rows, n = X.values.cols, units = unit_count(terms.level, m, n);
   validate(terms.regularizer);
+  terms.penalty.validate(B.cols);
   require(terms.lambda > 0, "lambda = ", terms.lambda, ": must be > 0");
   require(terms.weights.empty() || static_cast<Index>(terms.weights.size()) == units, "weights: ", terms.weights.size(),
           " numbers: must be ", units, " at level ", name_of(terms.level));
@@ -139,9 +154,13 @@ Objective objective_at(const Problem<T>& X, MatrixView<const T> B, MatrixView<co
                         const StepOptions& options, const Control& control) {                                          \
     return codes_step(X, dictionary, terms, options, control);                                                         \
   }                                                                                                                    \
-  Step<T> update_dictionary(const Problem<T>& X, MatrixView<const T> codes, MatrixView<const T> start,                 \
+  Matrix<T> orthogonal_mp(const Problem<T>& X, MatrixView<const T> dictionary, Index nonzeros, double tol,             \
+                          const Control& control) {                                                                    \
+    return pursuit(X, dictionary, nonzeros, tol, control);                                                             \
+  }                                                                                                                    \
+  Step<T> update_dictionary(const Problem<T>& X, MatrixView<const T> codes, MatrixView<const T> start, bool positive,  \
                             const StepOptions& options, const Control& control) {                                      \
-    return dictionary_step(X, codes, start, options, control);                                                         \
+    return dictionary_step(X, codes, start, positive, options, control);                                               \
   }                                                                                                                    \
   Step<T> update_consistency(const Sparse& incidence, MatrixView<const T> codes, double eta, const Control& control) { \
     return consistency_step(incidence, codes, eta, control);                                                           \

@@ -90,8 +90,8 @@ class SweepMixture {
     const Eigen::VectorXd c = gram.ldlt().solve(Eigen::VectorXd::Ones(size));
     const double total = c.sum();
     if (!std::isfinite(total) || !(std::abs(total) > 0)) return to;
-    EigenMatrix<double> mixed = EigenMatrix<double>::Zero(to.rows(), to.cols());
-    for (Index a = 0; a < size; ++a) mixed += (c[a] / total) * points_[static_cast<std::size_t>(a)];
+    EigenMatrix<double> mixed = to;  // by differences: an atom that never moves keeps its bits
+    for (Index a = 0; a < size - 1; ++a) mixed += (c[a] / total) * (points_[static_cast<std::size_t>(a)] - to);
     return mixed;
   }
   void forget() {

@@ -67,6 +67,51 @@ def test_objective_recomputed_from_raw_data(X, level, normalize):
         np.testing.assert_allclose(coder.weights_, pacewise.pace_weights(coder.loss_, coder.lambda_), atol=1e-12)
 
 
+@pytest.mark.parametrize("level", ["none", "sample", "feature", "element"])
+@pytest.mark.parametrize("graph", ["none", "hypergraph"])
+def test_penalties_and_signs(X, level, graph):
+    p = np.linspace(0.5, 2, 8)
+    # lambda is held at the end: without polish the objective keeps its pace
+    coder = quick(
+        level=level, graph=graph, normalize="none", polish=0, step_tol=1e-9, tol=1e-13, max_iter=3000, l2=0.2,
+        atom_penalty=p, positive_codes=True, positive_atoms=True,
+    ).fit(np.abs(X))  # fmt: skip
+    B, S, o = coder.components_, coder.codes_, coder.options_
+    assert (B >= 0).all() and (S >= 0).all() and S.any() and B.any()
+    assert (np.linalg.norm(B, axis=1) <= 1 + 1e-9).all()
+    assert max(coder.certificate_.values()) < 1e-5
+    parts = coder.objective_parts_
+    assert parts["sparsity"] == pytest.approx(coder.beta_ * (S * p).sum() + 0.2 * (S**2).sum(), rel=1e-9)
+    if graph != "none":
+        L, H, Q = coder.laplacian_.toarray(), coder.incidence_.toarray(), coder.consistency_
+        assert parts["manifold"] == pytest.approx(o["alpha"] * np.trace(S.T @ L @ S), rel=1e-9)
+        expected = o["gamma"] * (((H - Q @ S.T) ** 2).sum() + o["eta"] * (Q**2).sum())
+        assert parts["consistency"] == pytest.approx(expected, rel=1e-9)
+    residual = (np.abs(X) - S @ B) ** 2
+    if level == "none":
+        assert parts["fit"] == pytest.approx(residual.sum(), rel=1e-9)
+    else:
+        loss = {"sample": residual.sum(1), "feature": residual.sum(0), "element": residual}[level]
+        v = np.maximum(1 - loss / coder.lambda_, 0) if np.isfinite(coder.lambda_) else np.ones_like(loss)
+        np.testing.assert_allclose(coder.weights_, v, atol=1e-7)
+        paced = (v * loss).sum() + (coder.lambda_ * (v**2 / 2 - v)).sum()
+        size = (v * loss).sum() + abs(parts["pace"])
+        assert -1e-4 * size <= paced - parts["fit"] - parts["pace"] <= 1e-9 * size
+    # new samples keep the signs too
+    assert (coder.transform(np.abs(X)) >= 0).all()
+
+
+def test_starts(X):
+    first = quick(level="none", graph="none", max_iter=3).fit(X)
+    kept = quick(level="none", graph="none", max_iter=1, plain_iter=0, warm_iter=0, dict_init=first.components_, code_init=first.codes_).fit(X)
+    other = quick(level="none", graph="none", max_iter=1, plain_iter=0, warm_iter=0).fit(X)
+    assert kept.objective_ <= first.objective_ * (1 + 1e-9) < other.objective_
+    with pytest.raises(pacewise.Error, match="dictionary"):
+        quick(dict_init=np.ones((8, 3))).fit(X)
+    with pytest.raises(pacewise.Error, match="codes"):
+        quick(code_init=np.ones((3, 8)), dict_init=first.components_).fit(X)
+
+
 def test_attributes(X):
     coder = quick().fit(X)
     assert coder.components_.shape == (8, 16) and coder.codes_.shape == (60, 8)

@@ -12,8 +12,9 @@ import scipy.optimize
 import pacewise
 
 
+@pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("level", ["none", "sample", "feature", "element"])
-def test_dictionary(rng, level):
+def test_dictionary(rng, level, positive):
     X, S = rng.standard_normal((14, 6)), rng.standard_normal((14, 4)) * (rng.uniform(size=(14, 4)) < 0.6)
     n, m = X.shape
     weights, W = {}, np.ones((n, m))
@@ -25,14 +26,14 @@ def test_dictionary(rng, level):
         W = W * weights["feature_weight"]
     elif level == "element":
         W = weights["entry_weight"] = rng.uniform(size=(n, m))
-    B, certificate = pacewise.update_dictionary(X, S, **weights, return_certificate=True)
-    theirs = cp.Variable(B.shape)
+    B, certificate = pacewise.update_dictionary(X, S, **weights, positive=positive, return_certificate=True)
+    theirs = cp.Variable(B.shape, nonneg=positive)
     problem = cp.Problem(
         cp.Minimize(cp.sum(cp.multiply(W, cp.square(X - S @ theirs)))), [cp.norm(theirs, axis=1) <= 1]
     )
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     assert certificate < 1e-8
-    assert (np.linalg.norm(B, axis=1) <= 1 + 1e-12).all()
+    assert (np.linalg.norm(B, axis=1) <= 1 + 1e-12).all() and ((B >= 0).all() or not positive)
     np.testing.assert_allclose(B, theirs.value, atol=5e-5)
     assert (W * (X - S @ B) ** 2).sum() <= problem.value * (1 + 1e-8)
 
@@ -104,6 +105,11 @@ def test_objective_is_the_formula(rng):
     }
     expected["total"] = sum(expected.values())
     assert parts == pytest.approx(expected, rel=1e-11)
+    p = rng.uniform(size=4)
+    penalty = pacewise.objective(X, B, S, beta=0.3, l2=0.6, atom_penalty=p)["sparsity"]
+    assert penalty == pytest.approx(0.3 * (p * np.abs(S)).sum() + 0.6 * (S**2).sum(), rel=1e-12)
+    with pytest.raises(pacewise.Error, match="l2 = -1"):
+        pacewise.objective(X, B, S, l2=-1)
     best = pacewise.objective(X, B, S, level="element", lam=0.8)
     assert best["total"] <= pacewise.objective(X, B, S, level="element", pace_weights=v, lam=0.8)["total"]
 
