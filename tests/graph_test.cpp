@@ -15,8 +15,7 @@ namespace {
 Eigen::MatrixXd full(const Sparse& a) {
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(a.rows, a.cols);
   for (Index j = 0; j < a.cols; ++j)
-    for (Index p = a.start[j]; p < a.start[j + 1]; ++p)
-      out(a.index[p], j) = a.value[p];
+    for (Index p = a.start[j]; p < a.start[j + 1]; ++p) out(a.index[p], j) = a.value[p];
   return out;
 }
 

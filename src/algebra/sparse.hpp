@@ -15,7 +15,6 @@ Sparse sparse_from_triplets(Index rows, Index cols, const std::vector<Triplet>& 
 Sparse transpose(const Sparse& a);
 std::vector<double> diagonal(const Sparse& a);
 
-
 /// An order of the rows of a symmetric matrix that keeps connected rows close: order[p] is the row at position p.
 /// Breadth first from a row of smallest degree, neighbours by degree, then reversed (Cuthill and McKee 1969, George
 /// 1971). Ties go to the smaller index.
