@@ -87,7 +87,7 @@ def coder_of(method, graph, setting, seed, n_samples, callback=None):
     warnings.filterwarnings("ignore", message="max_iter = .* was reached")
     return pacewise.SelfPacedSparseCoder(
         min(max(n_samples // 2, 1), 128), beta=setting.beta, alpha=setting.alpha, gamma=setting.gamma, eta=setting.eta if setting.gamma > 0 else None,
-        level=SELF_PACED.get(method, "none"), pace="quantile", select=0.5, final=1.0, **BUDGET, max_iter=ITERATIONS, tol=0.0, step_tol=1e-4,
+        level=SELF_PACED.get(method, "none"), pace="quantile", select=0.5, final=1.0, **BUDGET, max_iter=ITERATIONS, tol=0.0, step_tol=1e-4, exact_steps=True,
         graph="none" if not has_graph(method) else "knn" if method == "LSC-G" else "hypergraph", n_neighbors=setting.k, edge_weight="binary",
         graph_space="half:40" if graph == "half:40" else "raw", normalize="unit", random_state=seed, n_threads=1, callback=callback)  # fmt: skip
 
