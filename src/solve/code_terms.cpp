@@ -64,9 +64,9 @@ template <class U>
 void CodeTerms<T>::add_linear(Index j, U* y) const {
   if (Qt_.empty()) return;
   const Sparse& H = *coupling_.incidence;
-  for (Index at = H.start[static_cast<std::size_t>(j)]; at < H.start[static_cast<std::size_t>(j + 1)]; ++at) {
-    const T* q = Qt_.col(H.index[static_cast<std::size_t>(at)]);
-    const U h = static_cast<U>(coupling_.gamma * H.value[static_cast<std::size_t>(at)]);
+  for (Index at = H.start[j]; at < H.start[j + 1]; ++at) {
+    const T* q = Qt_.col(H.index[at]);
+    const U h = static_cast<U>(coupling_.gamma * H.value[at]);
     for (Index k = 0; k < Qt_.rows(); ++k) y[k] += h * static_cast<U>(q[k]);
   }
 }
@@ -76,9 +76,9 @@ template <class U>
 void CodeTerms<T>::add_laplacian(MatrixView<const T> S, Index j, U f, U* y) const {
   if (!coupling_.manifold()) return;
   const Sparse& L = *coupling_.laplacian;
-  for (Index at = L.start[static_cast<std::size_t>(j)]; at < L.start[static_cast<std::size_t>(j + 1)]; ++at) {
-    const T* s = S.col(L.index[static_cast<std::size_t>(at)]);
-    const U l = f * static_cast<U>(L.value[static_cast<std::size_t>(at)]);
+  for (Index at = L.start[j]; at < L.start[j + 1]; ++at) {
+    const T* s = S.col(L.index[at]);
+    const U l = f * static_cast<U>(L.value[at]);
     for (Index k = 0; k < S.rows; ++k) y[k] += l * static_cast<U>(s[k]);
   }
 }

@@ -1,11 +1,8 @@
 #include "solve/consistency.hpp"
 
 #include <Eigen/Cholesky>
-#include <algorithm>
 #include <cmath>
 
-#include "algebra/dense.hpp"
-#include "algebra/sums.hpp"
 #include "solve/code_terms.hpp"
 
 namespace pacewise {
@@ -22,39 +19,40 @@ void require(const Sparse& H, MatrixView<const T> S, double eta) {
 
 /// S S' + eta, r x r
 template <class T>
-Matrix<double> ridge_gram(MatrixView<const T> S, double eta, const Control& control) {
-  Matrix<double> G = sum_of_outer_products(S, control);
-  for (Index k = 0; k < S.rows; ++k) G(k, k) += eta;
+EigenMatrix<double> ridge_gram(MatrixView<const T> S, double eta, const Control& control) {
+  EigenMatrix<double> G = eigen(sum_of_outer_products(S, control));
+  G.diagonal().array() += eta;
   return G;
 }
 
+/// S h_e of the hyperedges from `first` on, r x count; column e of `edges` = H' lists the samples of e
 template <class T>
-double residual(const Sparse& edges, MatrixView<const T> S, const Matrix<double>& G, const Matrix<T>& Q,
+EigenMatrix<double> edge_sums(const Sparse& edges, MatrixView<const T> S, Index first, Index count) {
+  EigenMatrix<double> Y = EigenMatrix<double>::Zero(S.rows, count);
+  for (Index at = 0; at < count; ++at)
+    for (Index p = edges.start[first + at]; p < edges.start[first + at + 1]; ++p)
+      Y.col(at) += edges.value[p] * eigen(S).col(edges.index[p]).template cast<double>();
+  return Y;
+}
+
+/// max |Q (S S' + eta) - H S'| / max |H S'|
+template <class T>
+double residual(const Sparse& edges, MatrixView<const T> S, const EigenMatrix<double>& G, const Matrix<T>& Q,
                 const Control& control) {
-  const Index e = edges.cols, r = S.rows;
-  const Index blocks = block_count(e);
-  std::vector<double> worst(static_cast<std::size_t>(blocks), 0.0), scale(worst);
-  const SerialBlas serial;
-  struct Edges {
-    Matrix<double> q, y;  // some rows of Q and their S h_e, a column each
+  struct Largest {
+    double gap = 0, scale = 0;
+    Largest& operator+=(const Largest& other) {
+      gap = std::max(gap, other.gap);
+      scale = std::max(scale, other.scale);
+      return *this;
+    }
   };
-  std::vector<Edges> workers(static_cast<std::size_t>(thread_count(control)),
-                             {Matrix<double>(r, std::min(e, kBlock)), Matrix<double>(r, std::min(e, kBlock))});
-  parallel_blocks(blocks, control, [&](Index block, int worker) {
-    const Index first = block * kBlock, b = block_length(e, block);
-    Edges& w = workers[static_cast<std::size_t>(worker)];
-    for (Index at = 0; at < b; ++at) edge_sum(edges, S, first + at, w.y.col(at));
-    rows_of(Q, first, w.q.view().columns(0, b));
-    scale[static_cast<std::size_t>(block)] = largest_size<double>(w.y.data(), r * b);
-    gemm<double>(Op::plain, Op::plain, 1, G, w.q.view().columns(0, b), -1, w.y.view().columns(0, b));
-    worst[static_cast<std::size_t>(block)] = largest_size<double>(w.y.data(), r * b);
+  const Largest all = parallel_sum(edges.cols, control, Largest{}, [&](Index first, Index count, int, Largest& most) {
+    const EigenMatrix<double> Y = edge_sums(edges, S, first, count);
+    const EigenMatrix<double> q = eigen(Q).middleRows(first, count).transpose().template cast<double>();
+    most += {(G * q - Y).cwiseAbs().maxCoeff(), Y.cwiseAbs().maxCoeff()};
   });
-  double top = 0, gap = 0;
-  for (Index block = 0; block < blocks; ++block) {
-    top = std::max(top, scale[static_cast<std::size_t>(block)]);
-    gap = std::max(gap, worst[static_cast<std::size_t>(block)]);
-  }
-  return top > 0 ? gap / top : gap;
+  return all.scale > 0 ? all.gap / all.scale : all.gap;
 }
 
 }  // namespace
@@ -65,33 +63,23 @@ StepReport solve_consistency(const Sparse& incidence, MatrixView<const T> S, dou
   require(incidence, S, eta);
   const SerialBlas serial;
   const Sparse edges = transpose(incidence);
-  const Matrix<double> G = ridge_gram(S, eta, control);
-  const Eigen::LLT<EigenMatrix<double>> factor(eigen(G));
+  const EigenMatrix<double> G = ridge_gram(S, eta, control);
+  const Eigen::LLT<EigenMatrix<double>> factor(G);
   if (factor.info() != Eigen::Success) throw Error("consistency step: codes are not finite");
-  const Index r = S.rows, e = incidence.rows;
-  Q.resize(e, r);
-  std::vector<Matrix<double>> scratch(static_cast<std::size_t>(thread_count(control)),
-                                      Matrix<double>(r, std::min(e, kBlock)));
-  parallel_blocks(block_count(e), control, [&](Index block, int worker) {
-    const Index first = block * kBlock, b = block_length(e, block);
-    const auto y = scratch[static_cast<std::size_t>(worker)].view().columns(0, b);
-    for (Index at = 0; at < b; ++at) edge_sum(edges, S, first + at, y.col(at));
-    auto solution = eigen(y);
-    factor.solveInPlace(solution);
-    for (Index at = 0; at < b; ++at)
-      for (Index k = 0; k < r; ++k) Q(first + at, k) = static_cast<T>(y(k, at));
+  Q.resize(incidence.rows, S.rows);
+  parallel_for(incidence.rows, control, [&](Index first, Index count, int) {
+    EigenMatrix<double> Y = edge_sums(edges, S, first, count);
+    factor.solveInPlace(Y);
+    eigen(Q).middleRows(first, count) = Y.transpose().template cast<T>();
   });
-  StepReport report;
-  report.rounds = 1;
-  report.certificate = residual(edges, S, G, Q, control);
-  report.converged = true;
-  return report;
+  return {residual(edges, S, G, Q, control), 1, true};
 }
 
 template <class T>
 double consistency_certificate(const Sparse& incidence, MatrixView<const T> S, double eta, const Matrix<T>& Q,
                                const Control& control) {
   require(incidence, S, eta);
+  const SerialBlas serial;
   return residual(transpose(incidence), S, ridge_gram(S, eta, control), Q, control);
 }
 

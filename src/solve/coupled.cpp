@@ -36,9 +36,8 @@ class Evaluation {
       if (!terms_.quadratic().empty())
         out.middleCols(first, count).noalias() += eigen(terms_.quadratic()) * D.middleCols(first, count);
       for (Index j = first; j < first + count; ++j)
-        for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e)
-          out.col(j) +=
-              p_.coupling.alpha * L.value[static_cast<std::size_t>(e)] * D.col(L.index[static_cast<std::size_t>(e)]);
+        for (Index e = L.start[j]; e < L.start[j + 1]; ++e)
+          out.col(j) += p_.coupling.alpha * L.value[e] * D.col(L.index[e]);
     });
     return out;
   }
@@ -54,9 +53,8 @@ class Evaluation {
       out.middleCols(first, count).noalias() = squares.transpose() * W;
       for (Index j = first; j < first + count; ++j) {
         if (!terms_.quadratic().empty()) out.col(j) += eigen(terms_.quadratic()).diagonal();
-        for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e)
-          if (L.index[static_cast<std::size_t>(e)] == j)
-            out.col(j).array() += p_.coupling.alpha * L.value[static_cast<std::size_t>(e)];
+        for (Index e = L.start[j]; e < L.start[j + 1]; ++e)
+          if (L.index[e] == j) out.col(j).array() += p_.coupling.alpha * L.value[e];
       }
     });
     return out;
@@ -210,9 +208,9 @@ void sweep_samples(const CodesProblem<T>& p, MatrixView<const double> B, const C
     if (!terms.quadratic().empty()) eigen(A) += eigen(terms.quadratic());
     c.noalias() = eigen(B).transpose() * w.cwiseProduct(eigen(p.X).col(j).template cast<double>());
     terms.add_linear(j, c.data());
-    for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e) {
-      const Index i = L.index[static_cast<std::size_t>(e)];
-      const double tie = p.coupling.alpha * L.value[static_cast<std::size_t>(e)];
+    for (Index e = L.start[j]; e < L.start[j + 1]; ++e) {
+      const Index i = L.index[e];
+      const double tie = p.coupling.alpha * L.value[e];
       if (i == j)
         eigen(A).diagonal().array() += tie;
       else

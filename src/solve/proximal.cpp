@@ -70,10 +70,10 @@ CoupledGraph::CoupledGraph(const Sparse& L, const Control& control, const Tuning
   start_.push_back(0);
   for (Index at = 0; at < n; ++at) {
     const Index j = order_[at];
-    for (Index e = L.start[static_cast<std::size_t>(j)]; e < L.start[static_cast<std::size_t>(j + 1)]; ++e) {
-      if (L.value[static_cast<std::size_t>(e)] == 0) continue;  // it ties nothing, maybe across components
-      neighbour_.push_back(place[L.index[static_cast<std::size_t>(e)]]);
-      value_.push_back(static_cast<float>(L.value[static_cast<std::size_t>(e)]));
+    for (Index e = L.start[j]; e < L.start[j + 1]; ++e) {
+      if (L.value[e] == 0) continue;  // it ties nothing, maybe across components
+      neighbour_.push_back(place[L.index[e]]);
+      value_.push_back(static_cast<float>(L.value[e]));
     }
     start_.push_back(std::ssize(neighbour_));
   }
