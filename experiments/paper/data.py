@@ -46,7 +46,7 @@ def load(name, folder):
         if not path.exists():
             raise BadInput(f"{path}: no such file; get it from {origin} and put it there (--data names the folder)")
     try:
-        bunch = pacewise.datasets.load(paths[0], labels=paths[1] if len(paths) > 1 else None, n_threads=1)
+        bunch = pacewise.datasets.load(paths[0], labels=paths[1] if len(paths) > 1 else None)
     except (OSError, ValueError, RuntimeError) as error:
         raise BadInput(str(error)) from None
     if bunch.target is None:

@@ -78,7 +78,9 @@ bool counted_out(const ScheduleState& state, int iteration, const Options& optio
 }  // namespace
 
 bool exact_steps(const ScheduleState& state, const Options& options) {
-  return options.exact_steps || state.exact || (state.phase == Phase::polish && state.in_phase + 2 >= options.polish);
+  // Without a polish the weights stay, and what the pace lets in first decides the answer.
+  return options.exact_steps || state.exact || (options.polish == 0 && options.level != Level::none) ||
+         (state.phase == Phase::polish && state.in_phase + 2 >= options.polish);
 }
 
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
