@@ -175,7 +175,7 @@ class Mat : public Container {
         if (static_cast<Index>(stored->ir[k]) >= shape[0]) damaged();
         entries.push_back({static_cast<std::int32_t>(j), static_cast<std::int32_t>(stored->ir[k]), value[k]});
       }
-    return sparse_from_triplets(shape[1], shape[0], std::move(entries));
+    return sparse_from_triplets(shape[1], shape[0], entries);
   }
 
   std::shared_ptr<mat_t> file_;

@@ -54,7 +54,7 @@ Sparse read_coordinates(const Reading& reading, Scanner& scanner, const Banner& 
     if (e % 65536 == 0) reading.at(scanner.progress());
   }
   scanner.expect_end(line_of(count, " entries"));
-  return sparse_from_triplets(cols, rows, std::move(entries));
+  return sparse_from_triplets(cols, rows, entries);
 }
 
 /// Column by column; of a symmetric matrix the lower triangle, of a skew one without the diagonal.

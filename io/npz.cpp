@@ -138,7 +138,7 @@ class Npz : public Container {
       entries.push_back({static_cast<std::int32_t>(integer(col[k], static_cast<double>(cols - 1), "columns")),
                          static_cast<std::int32_t>(integer(row[k], static_cast<double>(rows - 1), "rows")), value[k]});
     Variable out;
-    out.sparse = sparse_from_triplets(cols, rows, std::move(entries));
+    out.sparse = sparse_from_triplets(cols, rows, entries);
     return out;
   }
 

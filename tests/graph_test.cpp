@@ -23,7 +23,7 @@ Sparse from_full(const Eigen::MatrixXd& a) {
   std::vector<Triplet> entries;
   for (std::int32_t i = 0; i < a.rows(); ++i)
     for (std::int32_t j = 0; j < a.cols(); ++j) entries.push_back({i, j, a(i, j)});
-  return sparse_from_triplets(a.rows(), a.cols(), std::move(entries));
+  return sparse_from_triplets(a.rows(), a.cols(), entries);
 }
 
 void expect_near(const Sparse& found, const Eigen::MatrixXd& expected, double tolerance = 1e-14) {

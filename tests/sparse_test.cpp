@@ -25,7 +25,7 @@ Sparse random_sparse(Index rows, Index cols, double density, std::uint64_t seed)
   for (std::int32_t i = 0; i < rows; ++i)
     for (std::int32_t j = 0; j < cols; ++j)
       if (random.uniform() < density) entries.push_back({i, j, random.normal()});
-  return sparse_from_triplets(rows, cols, std::move(entries));
+  return sparse_from_triplets(rows, cols, entries);
 }
 
 std::string message(const Sparse& a) {

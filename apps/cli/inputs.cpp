@@ -63,7 +63,7 @@ Sparse sparse_of(const Table<double>& table) {
     for (Index i = 0; i < table.values.rows; ++i)
       if (table.values(i, j) != 0)
         entries.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), table.values(i, j)});
-  return sparse_from_triplets(table.values.rows, table.values.cols, std::move(entries));
+  return sparse_from_triplets(table.values.rows, table.values.cols, entries);
 }
 
 }  // namespace

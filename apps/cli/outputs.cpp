@@ -39,7 +39,7 @@ void write_codes(const std::string& path, const Matrix<T>& codes) {
       if (codes(k, j) != T(0))
         entries.push_back(
             {static_cast<std::int32_t>(k), static_cast<std::int32_t>(j), static_cast<double>(codes(k, j))});
-  write_mtx(path, sparse_from_triplets(codes.rows(), codes.cols(), std::move(entries)));
+  write_mtx(path, sparse_from_triplets(codes.rows(), codes.cols(), entries));
 }
 
 template <class T>

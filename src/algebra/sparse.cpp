@@ -68,7 +68,7 @@ Sparse sparse_from_triplets(Index rows, Index cols, const std::vector<Triplet>& 
   }
   EigenSparse out(rows, cols);
   out.setFromTriplets(checked.begin(), checked.end());
-  return from_eigen(std::move(out));
+  return from_eigen(out);
 }
 
 Sparse transpose(const Sparse& a) { return from_eigen(to_eigen(a).transpose()); }

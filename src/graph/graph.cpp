@@ -81,7 +81,7 @@ Sparse affinity(const Neighbours& neighbours, const Vector<double>& similarity) 
   const auto last = std::unique(entries.begin(), entries.end(),
                                 [](const Triplet& a, const Triplet& b) { return a.col == b.col && a.row == b.row; });
   entries.erase(last, entries.end());
-  return sparse_from_triplets(neighbours.n, neighbours.n, std::move(entries));
+  return sparse_from_triplets(neighbours.n, neighbours.n, entries);
 }
 
 /// Row j: sample j with 1, and its neighbours with 1 or, probabilistic, with their similarity
@@ -95,7 +95,7 @@ Sparse incidence(const Neighbours& neighbours, const Vector<double>& similarity,
       if (neighbours.index[p] >= 0)
         entries.push_back({edge, neighbours.index[p], weight == EdgeWeight::probabilistic ? similarity[p] : 1});
   }
-  return sparse_from_triplets(neighbours.n, neighbours.n, std::move(entries));
+  return sparse_from_triplets(neighbours.n, neighbours.n, entries);
 }
 
 /// heat, cosine: the mean similarity of the hyperedge's own vertex to the others in it; else ones

@@ -12,9 +12,9 @@ int main(int argc, char** argv) {
   for (Index j = 0; j < X.cols(); ++j)
     for (Index i = 0; i < X.rows(); ++i)
       X(i, j) = static_cast<float>(std::sin(1.0 + static_cast<double>(i * (j % 3 + 1))));
-  const Model<float> model = fit(X, {.atoms = 4, .k = 3, .max_iter = 30}, {.threads = 2});
+  const Model<float> model = fit(X, {.atoms = 4, .k = 3}, {.threads = 2});
   if (!(model.certificate.codes < 1e-3)) return 3;
-  if (sparse_encode(X, model.dictionary, {.beta = 0.1}).value.cols() != 30) return 4;
+  if (sparse_encode(X, model.dictionary, {.penalty = {.beta = 0.1}}).value.cols() != 30) return 4;
   if (kmeans(model.codes, {.clusters = 3, .runs = 1}).size() != 1) return 5;
 
   model.save("consumer.pw");
