@@ -51,7 +51,7 @@ class Demo(Case):
 
     def test_the_other_commands_on_its_images(self):
         self.call("demo", "--data", "nowhere", "--per-class", "10", "--save", "images", "--quiet")
-        self.call("fit", "images/images.npy", "-o", "m.pw", "--atoms", "16", "--precision", "single", "--polish", "100",
+        self.call("fit", "images/images.npy", "-o", "m.pw", "--atoms", "16", "--precision", "single",
                   "--quiet")
         for truth, name in (("changed", "the entries' confidence"), ("corrupted", "the outlier scores")):
             out, _ = self.call("score", "m.pw", "images/images.npy", "--truth", f"images/{truth}.npy")
