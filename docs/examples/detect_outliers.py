@@ -32,6 +32,7 @@ def main(picture):
     digits = load_digits()
     X, y = digits.data / 16, digits.target
     options = {"graph": "none", "normalize": "none", "beta": 0.1, "final": 0.8, "polish": 0, "tol": 1e-3, "random_state": 0}
+    options |= {"plain_iter": 5, "warm_iter": 5, "pace_iter": 15}  # where the worst stay out for good, a slower pace pays
     scores = {}
     _, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", sharey=True)
     for kind, ax in zip(("other digits", "shuffled pixels"), axes):

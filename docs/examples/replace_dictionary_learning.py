@@ -32,7 +32,8 @@ def main(picture):
     )
     # no 1/2 before the fit: beta = 2 alpha
     plain = SelfPacedSparseCoder(24, beta=2 * ALPHA, level="none", graph="none", normalize="none", random_state=0)
-    robust = SelfPacedSparseCoder(24, beta=2 * ALPHA, graph="none", normalize="none", final=0.9, polish=0, random_state=0)
+    slow = {"plain_iter": 5, "warm_iter": 5, "pace_iter": 15}  # where the worst stay out for good, a slower pace pays
+    robust = SelfPacedSparseCoder(24, beta=2 * ALPHA, graph="none", normalize="none", final=0.9, polish=0, random_state=0, **slow)
     scores, atoms = {}, {}
     print(f"{'':22s} objective  seconds  accuracy: clean  dirty")
     for name, coder in {"DictionaryLearning": theirs, "pacewise, level none": plain, "pacewise, trimmed": robust}.items():
