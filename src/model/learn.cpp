@@ -97,7 +97,8 @@ class Learner {
     sums_ += parallel_sum(
         X.cols, control_, Sums{EigenMatrix<double>::Zero(r, r), EigenMatrix<double>::Zero(B_.rows(), r)},
         [&](Index first, Index count, int, Sums& sum) {
-          const auto now = eigen(S.view().columns(first, count)), was = eigen(before.view().columns(first, count));
+          const auto now = eigen(S.view().columns(first, count));
+          const auto was = eigen(before.view().columns(first, count));
           const EigenMatrix<T> change = now - was;
           const EigenMatrix<T> product = eigen(X.columns(first, count)) * change.transpose();
           sum.C += product.template cast<double>();
