@@ -102,7 +102,9 @@ Step<T> dictionary_step(const Problem<T>& X, MatrixView<const T> S, MatrixView<c
   Step<T> out{start.empty() ? Matrix<T>(X.values.rows, S.rows) : Matrix<T>(start), {}};
   const Prepared<T> data(X, control);
   check_shapes<T>(data.values(), out.value, S);
-  out.report = solve_dictionary<T>({data.values(), data.weights(), S, positive}, out.value, options, control);
+  const DictionaryReport report =
+      solve_dictionary<T>({data.values(), data.weights(), S, positive}, out.value, options, control);
+  out.report = {report.certificate, report.rounds, report.converged};
   return out;
 }
 

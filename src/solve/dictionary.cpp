@@ -74,7 +74,7 @@ class SweepMixture {
 
   EigenMatrix<double> operator()(const EigenMatrix<double>& from, const EigenMatrix<double>& to) {
     points_.push_back(to);
-    moves_.push_back(to - from);
+    moves_.emplace_back(to - from);
     if (static_cast<double>(points_.size()) > tuning_.mixing + 1) {
       points_.erase(points_.begin());
       moves_.erase(moves_.begin());
@@ -300,7 +300,8 @@ Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const T
   const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
   Curvature out;
   out.f = Eigen::VectorXd::Ones(m);
-  const double bytes = static_cast<double>(m) * static_cast<double>(r * (r + 1) / 2) * sizeof(float);
+  const Index pairs = r * (r + 1) / 2;
+  const double bytes = static_cast<double>(m * pairs) * sizeof(float);
   if (!p.weights.entry.empty() && rows && bytes <= tuning.row_gram_bytes) {
     out.rows.resize(m, r * (r + 1) / 2);
     add_row_grams(p, out.rows, tuning, control);

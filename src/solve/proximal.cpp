@@ -23,7 +23,9 @@ PACEWISE_WIDE_VECTORS void add_scaled(float* y, const float* x, float f, Index r
 PACEWISE_WIDE_VECTORS float proximal_step(const float* s, const float* y, const float* g, const float* p, float step,
                                           float low, const float* last, float* d, float* turn, Index r) {
   float most = 0, along = 0;
+#if !defined(__clang__)  // which warns where it cannot
 #pragma omp simd reduction(max : most) reduction(+ : along)
+#endif
   for (Index k = 0; k < r; ++k) {
     const float shrink = step * p[k], z = y[k] - step * g[k], x = s[k] + z;
     const float up = s[k] > 0 ? 0 : s[k] < 0 ? shrink : shrink / 2, down = up - shrink;
