@@ -8,8 +8,8 @@ namespace pacewise {
 template <class T>
 std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, const FitInputs& inputs,
                            const Control& control) {
-  State<T> state =
-      static_cast<const State<T>&>(model);  // what the loop goes on from, and no more NOLINT(cppcoreguidelines-slicing)
+  // what the loop goes on from, and no more
+  State<T> state = static_cast<const State<T>&>(model);     // NOLINT(cppcoreguidelines-slicing)
   state.schedule.finished = state.schedule.stalled = true;  // the fit goes no further than this state
   const Result<T> r = fit<T>(problem, model.options, control, nullptr, inputs, &state);
   if (control.stop()) return {};
