@@ -98,7 +98,7 @@ TYPED_TEST(Api, TheModelOwnsWhatItHolds) {
     }
   EXPECT_LT(off, 0.2 * size);
   Matrix<T> changed = X;
-  changed(5, 0) += T(3);
+  changed(5, 0) += T(4);
   EXPECT_LT(model.score(changed).confidence(5, 0), T(0.5));
   EXPECT_GT(model.score(X).confidence(5, 0), T(0.5));
 }

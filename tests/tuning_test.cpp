@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/fit.hpp"
 #include "reference.hpp"
 #include "solve/dictionary.hpp"
 #include "synthetic.hpp"
@@ -17,8 +18,8 @@ using zoo::Kind;
 std::vector<std::pair<const char*, double*>> constants(Tuning& tuning) {
   auto& [stride_least, stride_share, stride_limit, dependent, refine, descent_rounds, nearly_complete, working_set,
          float_ridge, coupled_passes, inner_share, inner_exact, crawls, newton_steps, newton_turns, power_steps,
-         step_safety, dictionary_sweeps, sweep_share, mixing, mixing_ridge, row_gram_bytes, dense_share, stalled,
-         patience] = tuning;
+         step_safety, dictionary_sweeps, sweep_share, mixing, mixing_ridge, row_gram_bytes, first_passes, passes,
+         sweeps, start_sweeps, start_tol, dense_share, stalled, patience] = tuning;
   return {{"stride_least", &stride_least},
           {"stride_share", &stride_share},
           {"stride_limit", &stride_limit},
@@ -40,6 +41,11 @@ std::vector<std::pair<const char*, double*>> constants(Tuning& tuning) {
           {"mixing", &mixing},
           {"mixing_ridge", &mixing_ridge},
           {"row_gram_bytes", &row_gram_bytes},
+          {"first_passes", &first_passes},
+          {"passes", &passes},
+          {"sweeps", &sweeps},
+          {"start_sweeps", &start_sweeps},
+          {"start_tol", &start_tol},
           {"dense_share", &dense_share},
           {"patience", &patience},
           // 1.02 and .98 are near 1 by what they mean: the distance from 1 is what is halved and doubled
@@ -73,6 +79,31 @@ TEST(Tuning, HalvedOrDoubledTheAnswersStayWithinTolerance) {
         EXPECT_LE(dictionary_certificate(problem, B, {}), tolerance<double>().certificate) << where << ", dictionary";
       }
     }
+}
+
+/// How much of a cheap step is done decides how many there are, not how exact the end is: the objective of a whole fit
+/// changes by less than 2 % of its fall (another local minimum), and its codes are as exact as ever.
+TEST(Tuning, CheapStepsDoNotDecideTheFit) {
+  const auto made = synthetic::make<double>({.m = 30, .n = 200, .r = 24, .active = 4, .noise = 0.05});
+  Options options;
+  options.atoms = 20;
+  const auto value = [&](const Tuning& tuning) {
+    const auto result = fit<double>(made.problem(), options, {}, {}, {.tuning = tuning});
+    EXPECT_LE(result.certificate.codes, 1e-5);
+    return result.objective.total();
+  };
+  const double usual = value({}), fall = 200 + 200 * 6 - usual;  // from |X|^2 + gamma |H|^2
+  Tuning names;
+  for (std::size_t which = 0; which < constants(names).size(); ++which) {
+    const std::string_view name = constants(names)[which].first;
+    if (name != "first_passes" && name != "passes" && name != "sweeps" && name != "start_sweeps" && name != "start_tol")
+      continue;
+    for (const double factor : {0.5, 2.0}) {
+      Tuning tuning;
+      *constants(tuning)[which].second *= factor;
+      EXPECT_NEAR(value(tuning), usual, 0.02 * fall) << name << " x " << factor;
+    }
+  }
 }
 
 }  // namespace

@@ -24,13 +24,27 @@ void parallel_blocks(Index blocks, const Control& control, const std::function<v
   std::exception_ptr failure;
   std::mutex failure_lock;
   std::atomic<bool> failed{false};
-  std::atomic<Index> next{0};
-  run_on_threads(static_cast<int>(std::clamp<Index>(blocks, 1, thread_count(control))), [&](int worker) {
+  // Each worker begins with a range of its own, the same in every loop over as many blocks, so that it finds in its
+  // cache what it left there; then it helps the others.
+  struct alignas(64) Range {
+    std::atomic<Index> next;
+    Index end;
+  };
+  const auto workers = static_cast<int>(std::clamp<Index>(blocks, 1, thread_count(control)));
+  std::vector<Range> ranges(static_cast<std::size_t>(workers));
+  for (int w = 0; w < workers; ++w) {
+    ranges[static_cast<std::size_t>(w)].next = blocks * w / workers;
+    ranges[static_cast<std::size_t>(w)].end = blocks * (w + 1) / workers;
+  }
+  run_on_threads(workers, [&](int worker) {
     try {
-      while (!failed && !control.stop()) {
-        const Index block = next++;
-        if (block >= blocks) break;
-        body(block, worker);
+      for (int turn = 0; turn < workers; ++turn) {
+        Range& range = ranges[static_cast<std::size_t>((worker + turn) % workers)];
+        while (!failed && !control.stop()) {
+          const Index block = range.next++;
+          if (block >= range.end) break;
+          body(block, worker);
+        }
       }
     } catch (...) {
       const std::lock_guard lock(failure_lock);

@@ -7,6 +7,7 @@
 #include "algebra/dense.hpp"
 #include "algebra/eigen.hpp"
 #include "algebra/random.hpp"
+#include "algebra/simd.hpp"
 
 namespace pacewise {
 namespace {
@@ -30,11 +31,26 @@ double median(double* first, double* last) {
   return first[(last - first) / 2];
 }
 
-/// Tukey's psi: (1 - (r / cutoff)^2)^2 r within the cutoff, 0 beyond
-double biweight_psi(double r, double cutoff) {
-  if (!(std::abs(r) < cutoff)) return 0;
-  const double t = r / cutoff, kept = 1 - t * t;
-  return kept * kept * r;
+/// y <- prediction + psi(y - prediction), Tukey's psi(r) = (1 - (r / cutoff)^2)^2 r within the cutoff, 0 beyond
+PACEWISE_WIDE_VECTORS void trim(const double* prediction, const double* cutoff, Index m, double* y) {
+  for (Index i = 0; i < m; ++i) {
+    const double r = y[i] - prediction[i], kept = 1 - (r / cutoff[i]) * (r / cutoff[i]);
+    y[i] = prediction[i] + (kept > 0 ? kept * kept * r : 0);
+  }
+}
+
+/// y = W p, W m x D
+PACEWISE_WIDE_VECTORS void combine(const double* W, const double* p, Index m, Index D, double* y) {
+  std::fill_n(y, m, 0.0);
+  for (Index d = 0; d < D; ++d)
+    for (Index i = 0; i < m; ++i) y[i] += p[d] * W[d * m + i];
+}
+
+/// p = Wt y, Wt D x m
+PACEWISE_WIDE_VECTORS void project(const double* Wt, const double* y, Index m, Index D, double* p) {
+  std::fill_n(p, D, 0.0);
+  for (Index i = 0; i < m; ++i)
+    for (Index d = 0; d < D; ++d) p[d] += y[i] * Wt[i * D + d];
 }
 
 /// Y = scale (X - mean) block by block; a copy of X is never made. Once there is a model, y_j ~ W p_j, a missing entry
@@ -60,13 +76,11 @@ class CentredData {
       const T* x = X_.values.col(first + j);
       const bool complete = observed_.count[first + j] == m;
       if (!complete || !cutoff_.empty()) predict(first + j, prediction);
-      for (Index i = 0; i < m; ++i) {
-        const double y = static_cast<double>(x[i]) * scale_ - centre_[i];
-        if (!complete && X_.missing(i, first + j))
-          Y(i, j) = prediction[i];
-        else
-          Y(i, j) = cutoff_.empty() ? y : prediction[i] + biweight_psi(y - prediction[i], cutoff_[i]);
-      }
+      double* y = Y.col(j);
+      for (Index i = 0; i < m; ++i) y[i] = static_cast<double>(x[i]) * scale_ - centre_[i];
+      if (!cutoff_.empty()) trim(prediction, cutoff_.data(), m, y);
+      for (Index i = 0; i < m && !complete; ++i)
+        if (X_.missing(i, first + j)) y[i] = prediction[i];
     }
     return Y;
   }
@@ -107,14 +121,7 @@ class CentredData {
 
  private:
   /// out = W p_j; the same operations for every sample, so that equal samples stay equal
-  void predict(Index j, double* out) const {
-    std::fill_n(out, features(), 0.0);
-    for (Index d = 0; d < rank_; ++d) {
-      const double p = points_(d, j);
-      const double* w = directions_.col(d);
-      for (Index i = 0; i < features(); ++i) out[i] += p * w[i];
-    }
-  }
+  void predict(Index j, double* out) const { combine(directions_.data(), points_.col(j), features(), rank_, out); }
 
   const Samples<T>& X_;
   const Observed& observed_;
@@ -242,13 +249,8 @@ void add_coordinates(const CentredData<T>& data, LowRank& model, const Control& 
     const Index first = block * kSamples;
     const MatrixView<const double> Y = data.load(first, block_length(data.samples(), block, kSamples), memory[worker]);
     for (Index j = 0; j < Y.cols; ++j) {
-      double* p = model.points.col(first + j);
-      for (Index i = 0; i < m; ++i) {
-        const double y = Y(i, j);
-        energy[first + j] += y * y;
-        const double* w = rows.col(i);
-        for (Index d = 0; d < D; ++d) p[d] += w[d] * y;
-      }
+      project(rows.data(), Y.col(j), m, D, model.points.col(first + j));
+      energy[first + j] = eigen(Y).col(j).squaredNorm();
     }
   });
   model.energy = std::accumulate(energy.begin(), energy.end(), 0.0);

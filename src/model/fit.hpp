@@ -39,6 +39,7 @@ struct FitInputs {
   const Matrix<double>* graph_points = nullptr;  // D x n: look for neighbours in this space
   const Matrix<double>* dictionary = nullptr;    // m x r: the first B; else samples drawn at random
   const Matrix<double>* codes = nullptr;         // r x n: the first S; else plain sparse coding
+  Tuning tuning = {};
 };
 
 /// What codes cost, by the options and the beta used

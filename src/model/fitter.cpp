@@ -19,8 +19,6 @@ constexpr double kRise = std::is_same_v<T, double> ? 1e-10 : 2e-5;
 
 /// .. of cheap steps, whose products are in float
 constexpr double kCheapRise = 1e-6;
-/// Proximal passes of a cheap codes step, before the pace and from then on
-constexpr int kFirstPasses = 20, kPasses = 30;
 
 /// 2 max_j |w_j x_j|: above this beta, 0 is optimal for every sample and every dictionary of unit atoms.
 template <class T>
@@ -77,7 +75,7 @@ Matrix<T> draw_atoms(const Data<T>& data, Index r, Random& random) {
 template <class T>
 Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Control& control, const FitInputs& inputs,
                   const State<T>* resume)
-    : options_(options), control_(control), began_(std::chrono::steady_clock::now()) {
+    : options_(options), tuning_(inputs.tuning), control_(control), began_(std::chrono::steady_clock::now()) {
   validate(options_);
   data_ = prepare<T>(problem, options_.normalize, nullptr, control_);
   m_ = data_.values.rows();
@@ -154,7 +152,12 @@ void Fitter<T>::start(const FitInputs& inputs) {
     return;
   }
   // S^(0): plain sparse coding over the first atoms
-  solve_codes(codes_problem(), state_.codes, step_options(), control_);
+  StepOptions options = step_options();
+  if (!options_.exact_steps) {
+    improve_codes(codes_problem(), nullptr, 0, static_cast<int>(tuning_.start_sweeps), state_.codes, control_);
+    options.tol = std::max(options.tol, tuning_.start_tol);
+  }
+  solve_codes(codes_problem(), state_.codes, options, control_);
 }
 
 template <class T>
@@ -238,6 +241,7 @@ DictionaryProblem<T> Fitter<T>::dictionary_problem() const {
 template <class T>
 StepOptions Fitter<T>::step_options() const {
   StepOptions o;
+  o.tuning = tuning_;
   o.tol = std::max({options_.step_tol, state_.step_tol, std::is_same_v<T, double> ? 1e-12 : 1e-5});
   return o;
 }
@@ -446,14 +450,15 @@ void Fitter<T>::update_consistency() {
 template <class T>
 void Fitter<T>::update_codes() {
   if (over_) return;
+  const CodesProblem<T> problem = codes_problem();
+  if (problem.coupling.manifold() && !order_) order_.emplace(graph_.laplacian, control_, tuning_);
+  const CoupledGraph* order = order_ ? &*order_ : nullptr;
   if (exact()) {
-    record_.certificate.codes = solve_codes(codes_problem(), state_.codes, step_options(), control_).certificate;
+    record_.certificate.codes = solve_codes(problem, state_.codes, step_options(), control_, order).certificate;
   } else {
-    if (graph_terms() && options_.alpha > 0 && !graph_.laplacian.empty() && !order_)
-      order_.emplace(graph_.laplacian, control_);
-    const bool paced_now = state_.schedule.phase != Phase::plain && state_.schedule.phase != Phase::warm;
-    improve_codes(codes_problem(), order_ ? &*order_ : nullptr, paced_now ? kPasses : kFirstPasses, state_.codes,
-                  control_);
+    const bool early = state_.schedule.phase == Phase::plain || state_.schedule.phase == Phase::warm;
+    const double passes = early ? tuning_.first_passes : tuning_.passes;
+    improve_codes(problem, order, static_cast<int>(passes), static_cast<int>(tuning_.sweeps), state_.codes, control_);
     record_.certificate.codes = std::numeric_limits<double>::infinity();
   }
   if (interrupted()) return;

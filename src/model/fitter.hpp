@@ -59,7 +59,9 @@ class Fitter {
   LossSummary summarize_losses() const;
   double density() const;
 
+  SerialBlas serial_;
   Options options_;
+  Tuning tuning_;
   Control control_;
   std::chrono::steady_clock::time_point began_;
   Data<T> data_;

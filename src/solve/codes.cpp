@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <optional>
 
 #include "solve/code_terms.hpp"
 #include "solve/coupled.hpp"
@@ -91,31 +92,28 @@ double largest_beta(const CodesProblem<T>& p, const Control& control) {
 }
 
 template <class T>
-StepReport solve_codes(const CodesProblem<T>& p, Matrix<T>& S, const StepOptions& options, const Control& control) {
+StepReport solve_codes(const CodesProblem<T>& p, Matrix<T>& S, const StepOptions& options, const Control& control,
+                       const CoupledGraph* graph) {
   if (S.empty()) return {0, 0, true};
   const Matrix<double> B = as_double(p.B);
   const CodeTerms<T> terms(p.penalty, p.coupling, S.rows(), control);
   if (p.penalty.positive) eigen(S) = eigen(S).cwiseMax(T(0));
   if (!p.coupling.manifold()) return solve_separable<T>(p, B, terms, S, options, control);
-  const CoupledGraph graph(*p.coupling.laplacian, control);
-  return solve_coupled<T>(p, B, terms, graph, gradient_scale<T>(p, B, nullptr, control), S, options, control);
+  std::optional<CoupledGraph> own;
+  if (graph == nullptr) graph = &own.emplace(*p.coupling.laplacian, control, options.tuning);
+  return solve_coupled<T>(p, B, terms, *graph, gradient_scale<T>(p, B, nullptr, control), S, options, control);
 }
 
 template <class T>
-void improve_codes(const CodesProblem<T>& p, const CoupledGraph* graph, int passes, Matrix<T>& S,
+void improve_codes(const CodesProblem<T>& p, const CoupledGraph* graph, int passes, int sweeps, Matrix<T>& S,
                    const Control& control) {
   const SerialBlas serial;
-  const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
-  if (!p.coupling.manifold() && !weighted) {
-    solve_codes<T>(p, S, {1e-3}, control);
-    return;
-  }
   const CodeTerms<T> terms(p.penalty, p.coupling, S.rows(), control);
   const double bound = largest_weight(p.weights);
   if (p.coupling.manifold())
     improve_coupled<T>(p, terms, *graph, bound, passes, S, control);
   else
-    improve_separable<T>(p, terms, bound, S, control);
+    improve_separable<T>(p, terms, bound, sweeps, S, control);
 }
 
 template <class T>
@@ -124,11 +122,12 @@ Matrix<T> pursue_codes(const CodesProblem<T>& p, Index nonzeros, double target, 
   return pursue_separable<T>(p, B, nonzeros, target, control);
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                                 \
-  template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&);   \
-  template double codes_certificate<T>(const CodesProblem<T>&, const Matrix<T>&, const Control&);               \
-  template void improve_codes<T>(const CodesProblem<T>&, const CoupledGraph*, int, Matrix<T>&, const Control&); \
-  template double largest_beta<T>(const CodesProblem<T>&, const Control&);                                      \
+#define PACEWISE_INSTANTIATE(T)                                                                                      \
+  template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&,         \
+                                     const CoupledGraph*);                                                           \
+  template double codes_certificate<T>(const CodesProblem<T>&, const Matrix<T>&, const Control&);                    \
+  template void improve_codes<T>(const CodesProblem<T>&, const CoupledGraph*, int, int, Matrix<T>&, const Control&); \
+  template double largest_beta<T>(const CodesProblem<T>&, const Control&);                                           \
   template Matrix<T> pursue_codes<T>(const CodesProblem<T>&, Index, double, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

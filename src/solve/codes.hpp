@@ -5,6 +5,8 @@
 
 namespace pacewise {
 
+class CoupledGraph;  // a Laplacian made ready: solve/proximal.hpp
+
 template <class T>
 struct CodesProblem {
   MatrixView<const T> X;      // m x n
@@ -19,13 +21,13 @@ struct CodesProblem {
 /// S (r x n) holds the start on entry and the codes on return; the objective never rises. Without a Laplacian each
 /// sample is solved by itself (solve/separable.cpp), else all together (solve/coupled.cpp).
 template <class T>
-StepReport solve_codes(const CodesProblem<T>& problem, Matrix<T>& S, const StepOptions& options,
-                       const Control& control);
+StepReport solve_codes(const CodesProblem<T>& problem, Matrix<T>& S, const StepOptions& options, const Control& control,
+                       const CoupledGraph* graph = nullptr);
 
-/// One cheap step for an alternation: `passes` proximal passes (coupled) or the exact solution (else) of a problem that
-/// lies above this one and touches it at S, with the largest weight in place of all. The objective never rises.
+/// One cheap step for an alternation: `passes` proximal passes (coupled) or `sweeps` over the atoms (else) on a problem
+/// that lies above this one and touches it at S, with the largest weight in place of all. The objective never rises.
 template <class T>
-void improve_codes(const CodesProblem<T>& problem, const class CoupledGraph* graph, int passes, Matrix<T>& S,
+void improve_codes(const CodesProblem<T>& problem, const CoupledGraph* graph, int passes, int sweeps, Matrix<T>& S,
                    const Control& control);
 
 /// max_kj dist(-g_kj, beta p_k d|s_kj|) / max_kj |2 B'(w v X)|_kj at S, without solving anything.

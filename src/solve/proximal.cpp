@@ -10,24 +10,20 @@
 namespace pacewise {
 namespace {
 
-/// y += f x
-PACEWISE_WIDE_VECTORS void add_scaled(float* y, const float* x, float f, Index r) {
-  for (Index k = 0; k < r; ++k) y[k] += f * x[k];
-}
-
-/// One sample's proximal step, d <- prox(s + y - t g) - s, written so that nothing is added to s and rounded: with
-/// sigma = sign(s) the penalty's slope sigma p / 2 is part of g already, z = y - t g, and
+/// One sample's proximal step, d <- prox(s + y - t g) - s, g = P - N, written so that nothing is added to s and
+/// rounded: with sigma = sign(s) the penalty's slope sigma p / 2 is part of g already, z = y - t g, and
 ///   d = z - up where s + z > up,  z - down where s + z < down,  else -s,
 /// (up, down) = (0, -t p), (t p, 0) or (t p / 2, -t p / 2) for s > 0, s < 0, s = 0.
 /// Returns max |y - d| and leaves <y - d, d - last> in `turn`.
-PACEWISE_WIDE_VECTORS float proximal_step(const float* s, const float* y, const float* g, const float* p, float step,
-                                          float low, const float* last, float* d, float* turn, Index r) {
+PACEWISE_WIDE_VECTORS float proximal_step(const float* s, const float* y, const float* P, const float* N,
+                                          const float* p, float step, float low, const float* last, float* d,
+                                          float* turn, Index r) {
   float most = 0, along = 0;
 #if !defined(__clang__)  // which warns where it cannot
 #pragma omp simd reduction(max : most) reduction(+ : along)
 #endif
   for (Index k = 0; k < r; ++k) {
-    const float shrink = step * p[k], z = y[k] - step * g[k], x = s[k] + z;
+    const float shrink = step * p[k], z = y[k] - step * (P[k] - N[k]), x = s[k] + z;
     const float up = s[k] > 0 ? 0 : s[k] < 0 ? shrink : shrink / 2, down = up - shrink;
     const float below = low > 0 && x < down ? z - down : -s[k];  // s >= 0: no way down
     const float now = x > up ? z - up : below;
@@ -38,6 +34,21 @@ PACEWISE_WIDE_VECTORS float proximal_step(const float* s, const float* y, const 
   }
   *turn = along;
   return most;
+}
+
+/// y += sum of f_i x_i over `count` columns of V, four at a time: y is loaded and stored once for all of them
+PACEWISE_WIDE_VECTORS void add_neighbours(float* y, const float* V, const std::int32_t* neighbour, const float* value,
+                                          Index count, float alpha, Index r) {
+  for (; count >= 4; count -= 4, neighbour += 4, value += 4) {
+    const float *a = V + neighbour[0] * r, *b = V + neighbour[1] * r, *c = V + neighbour[2] * r,
+                *d = V + neighbour[3] * r;
+    const float fa = alpha * value[0], fb = alpha * value[1], fc = alpha * value[2], fd = alpha * value[3];
+    for (Index k = 0; k < r; ++k) y[k] += (fa * a[k] + fb * b[k]) + (fc * c[k] + fd * d[k]);
+  }
+  for (; count > 0; --count, ++neighbour, ++value) {
+    const float *a = V + *neighbour * r, f = alpha * *value;
+    for (Index k = 0; k < r; ++k) y[k] += f * a[k];
+  }
 }
 
 PACEWISE_WIDE_VECTORS void extrapolate(float* y, const float* d, const float* last, float f, Index r) {
@@ -89,22 +100,32 @@ CoupledGraph::CoupledGraph(const Sparse& L, const Control& control, const Tuning
     component_[at] = static_cast<std::int32_t>(std::ssize(first_) - 1);
   }
   first_.push_back(n);
-  largest_.assign(components(), 0.0);
+  // bound_ = c diag(L), c the largest eigenvalue of diag(L)^-1/2 L diag(L)^-1/2 in the component: a sample with few
+  // neighbours may take long steps though another has many
+  bound_.assign(static_cast<std::size_t>(n), 0.0);
+  Vector<double> root(n, 0.0);  // 1 / sqrt(L_jj)
+  for (Index at = 0; at < n; ++at)
+    for (Index e = start_[at]; e < start_[at + 1]; ++e)
+      if (neighbour_[e] == at && value_[e] > 0) {
+        bound_[at] = static_cast<double>(value_[e]);
+        root[at] = 1 / std::sqrt(bound_[at]);
+      }
   parallel_for(
       components(), control.to_the_end(),
       [&](Index g, Index, int) {
         const Index base = first_[g], size = first_[g + 1] - base;
-        largest_[g] = largest_eigenvalue(
+        const double largest = largest_eigenvalue(
             size,
             [&](const Eigen::VectorXd& x, Eigen::VectorXd& y) {
               for (Index at = 0; at < size; ++at) {
                 double sum = 0;
                 for (Index e = start_[base + at]; e < start_[base + at + 1]; ++e)
-                  sum += static_cast<double>(value_[e]) * x[neighbour_[e] - base];
-                y[at] = sum;
+                  sum += static_cast<double>(value_[e]) * root[neighbour_[e]] * x[neighbour_[e] - base];
+                y[at] = root[base + at] * sum;
               }
             },
             tuning);
+        for (Index at = base; at < base + size; ++at) bound_[at] *= largest;
       },
       1);
 }
@@ -117,34 +138,31 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   std::fill_n(D.data(), D.size(), 0.0F);
   Matrix<float> Y = D, last = D;
 
-  // steps: 1 / (the largest eigenvalue of A_j and C + alpha that of L's component)
+  // steps: 1 / (the largest eigenvalues of A_j and C + alpha bound_j), a bound of the Hessian by a diagonal
   const auto top = [&](const Matrix<float>& M) {
     if (M.empty()) return 0.0;
     const EigenMatrix<double> wide = eigen(M).cast<double>();
     return largest_eigenvalue(
         r, [&](const Eigen::VectorXd& x, Eigen::VectorXd& y) { y.noalias() = wide * x; }, tuning);
   };
+  const double top_A = top(model.A), top_C = top(model.C);
+  Vector<float> curvature(n);
+  for (Index j = 0; j < n; ++j) {
+    double widest = 1;
+    if (!model.delta.empty()) {
+      const auto delta = static_cast<double>(*std::max_element(model.delta.col(j), model.delta.col(j) + r));
+      widest = delta * delta;
+    }
+    curvature[j] = static_cast<float>(widest * top_A + top_C + model.alpha * graph.bound_[j]);
+  }
   struct Component {
-    float step = 0, momentum = 0;
+    float momentum = 0;
     double theta = 1;
     bool active = true;
   };
-  double widest = 1;
-  if (!model.delta.empty()) {
-    widest = 0;
-    for (Index i = 0; i < model.delta.size(); ++i)
-      widest =
-          std::max(widest, static_cast<double>(model.delta.data()[i]) * static_cast<double>(model.delta.data()[i]));
-  }
-  const double own = widest * top(model.A) + top(model.C);
   Vector<Component> components(graph.components(), {});
-  for (Index g = 0; g < graph.components(); ++g) {
-    const double curvature = own + model.alpha * graph.largest_[g];
-    components[g].step = curvature > 0 ? static_cast<float>(1 / curvature) : 0;
-    components[g].active = curvature > 0;
-  }
-  Vector<float> penalty(r);
-  for (Index k = 0; k < r; ++k) penalty[k] = static_cast<float>(model.penalty[k]);
+  Vector<float> penalty(model.penalty.begin(), model.penalty.end());
+  penalty.resize(static_cast<std::size_t>(r), 0.0F);
   const float low = model.positive ? 0 : 1;
 
   struct Scratch {
@@ -169,9 +187,11 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
       P.array() *= delta.array();
     }
     if (!model.C.empty()) P.noalias() += eigen(model.C) * v;
-    for (Index j = 0; j < count; ++j)
-      for (Index e = graph.start_[first + j]; e < graph.start_[first + j + 1]; ++e)
-        add_scaled(mine.P.col(j), V.col(graph.neighbour_[e]), static_cast<float>(model.alpha) * graph.value_[e], r);
+    for (Index j = 0; j < count; ++j) {
+      const Index e = graph.start_[first + j];
+      add_neighbours(mine.P.col(j), V.data(), graph.neighbour_.data() + e, graph.value_.data() + e,
+                     graph.start_[first + j + 1] - e, static_cast<float>(model.alpha), r);
+    }
   };
   const auto idle = [&](Index first, Index count) {
     for (Index j = first; j < first + count; ++j)
@@ -191,11 +211,11 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
       for (Index j = first; j < first + count; ++j) {
         const Component& c = components[graph.component_[j]];
         if (!c.active) continue;
-        float* g = mine.P.col(j - first);
-        add_scaled(g, N.col(j), -1, r);
+        if (!(curvature[j] > 0)) continue;
         // the new D goes where the one before the last was
-        moved[j] =
-            proximal_step(S.col(j), Y.col(j), g, penalty.data(), c.step, low, D.col(j), last.col(j), &turn[j], r);
+        moved[j] = curvature[j] * proximal_step(S.col(j), Y.col(j), mine.P.col(j - first), N.col(j), penalty.data(),
+                                                1 / curvature[j], low, D.col(j), last.col(j), &turn[j], r);
+        turn[j] *= curvature[j];
       }
     });
     if (control.stop()) break;
@@ -213,15 +233,18 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
       const double next = (1 + std::sqrt(1 + 4 * c.theta * c.theta)) / 2;
       c.momentum = static_cast<float>((c.theta - 1) / next);
       c.theta = next;
-      if (2 * static_cast<double>(most / c.step) <= goal) c.momentum = -1;  // done: the last point stays
+      if (2 * static_cast<double>(most) <= goal) c.momentum = -1;  // done: the last point stays
       busy = busy || c.momentum >= 0;
     }
+    std::swap(D, last);  // where a component has ended both hold its last point
     parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
       for (Index j = first; j < first + count; ++j) {
         const Component& c = components[graph.component_[j]];
         if (!c.active) continue;
-        std::swap_ranges(D.col(j), D.col(j) + r, last.col(j));
-        if (c.momentum >= 0) extrapolate(Y.col(j), D.col(j), last.col(j), c.momentum, r);
+        if (c.momentum >= 0)
+          extrapolate(Y.col(j), D.col(j), last.col(j), c.momentum, r);
+        else
+          std::copy_n(D.col(j), r, last.col(j));
       }
     });
     for (Component& c : components) c.active = c.active && c.momentum >= 0;

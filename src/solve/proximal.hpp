@@ -17,21 +17,24 @@ class CoupledGraph {
   Vector<Index> order_;             // place -> sample
   Vector<Index> first_;             // component g has the places first_[g] .. first_[g+1]
   Vector<std::int32_t> component_;  // of each place
-  Vector<double> largest_;          // the largest eigenvalue of each component of L
+  Vector<double> bound_;            // of each place: bound_[j] >= 0, diag(bound_) - L positive semidefinite
   Vector<Index> start_;             // columns of the reordered L
   Vector<std::int32_t> neighbour_;  // places
   Vector<float> value_;
 };
 
+inline Index padded(Index atoms) { return (atoms + 15) / 16 * 16; }
+
 /// The quadratic model of the codes' objective about S that proximal steps work on, for a change D:
 ///   <D, A D> + alpha tr(D L D') - 2 <N, D> + sum p_k (|s + d| - |s|),   A_j = diag(delta_j) A diag(delta_j) + C.
+/// All r here is `padded(atoms)`, so that every sample begins at a cache line; what is added is zero and stays so.
 struct CoupledModel {
   const CoupledGraph* graph = nullptr;
   double alpha = 0;
   Matrix<float> A;              // r x r
   Matrix<float> C;              // r x r; empty: 0, or contained in A where delta is empty
   Matrix<float> delta;          // r x n in the graph's order; empty: 1
-  Vector<double> penalty = {};  // r
+  Vector<double> penalty = {};  // of the atoms
   bool positive = false;
 };
 

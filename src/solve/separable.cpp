@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "algebra/dense.hpp"
+#include "algebra/simd.hpp"
 #include "solve/lasso_path.hpp"
 #include "solve/residual.hpp"
 
@@ -346,34 +347,48 @@ StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const doub
   return {certificate, all.rounds, certificate <= options.tol && !control.stop()};
 }
 
-/// With A = bound B' diag(feature) B + C the sample's problem lies below  s'A s - 2 (A s0 + N)'s + penalty  and touches
-/// it at s0.
+/// Coordinate descent on f s'A s - 2 c's + sum_k p_k |s_k|, from s and g = c - f A s, `sweeps` times over all atoms
+PACEWISE_WIDE_VECTORS void sweep_coordinates(const float* A, float f, const float* p, bool positive, int sweeps,
+                                             float* g, float* s, Index r) {
+  for (int sweep = 0; sweep < sweeps; ++sweep)
+    for (Index k = 0; k < r; ++k) {
+      const float* a = A + k * r;
+      const float h = f * a[k], u = h * s[k] + g[k], size = std::abs(u) - p[k] / 2;
+      const float now = !(size > 0) || (positive && u < 0) ? 0 : std::copysign(size, u) / h;
+      const float change = now - s[k];
+      if (change == 0 || !(h > 0)) continue;
+      s[k] = now;
+      for (Index l = 0; l < r; ++l) g[l] -= f * change * a[l];
+    }
+}
+
+/// With A = bound B' diag(feature) B + C the sample's objective lies below  s'A s - 2 (A s0 + N)'s + penalty  and
+/// touches it at s0. Where C = 0 a sample's own weight takes the place of the largest.
 template <class T>
-void improve_separable(const CodesProblem<T>& p, const CodeTerms<T>& terms, double bound, Matrix<T>& S,
+void improve_separable(const CodesProblem<T>& p, const CodeTerms<T>& terms, double bound, int sweeps, Matrix<T>& S,
                        const Control& control) {
   const SerialBlas serial;
   const Index r = S.rows();
-  Matrix<double> A(r, r);
-  eigen(A) = bound * feature_gram(p.B, p.weights.feature);
-  if (!terms.separable_only()) eigen(A) += eigen(terms.quadratic());
+  EigenMatrix<double> exact = bound * feature_gram(p.B, p.weights.feature);
+  if (!terms.separable_only()) exact += eigen(terms.quadratic());
+  const EigenMatrix<float> A = exact.cast<float>(), C = eigen(terms.quadratic()).template cast<float>();
   Matrix<float> B(p.B.rows, r);
   eigen(B) = eigen(p.B).template cast<float>();
-  Vector<std::unique_ptr<LassoPath>> paths(thread_count(control));
+  const bool own = terms.separable_only() && !p.weights.sample.empty();
+  const float most = own ? static_cast<float>(*std::max_element(p.weights.sample.begin(), p.weights.sample.end())) : 1;
+  const Vector<float> penalty(terms.penalty().begin(), terms.penalty().end());
   for_each_residual<float, T>(p.X, B, S, control,
-                              [&](Index first, MatrixView<float> R, MatrixView<const float> s, int worker) {
+                              [&](Index first, MatrixView<float> R, MatrixView<const float> s, int) {
                                 for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
-                                EigenMatrix<double> start = eigen(s).template cast<double>();
-                                EigenMatrix<double> c = (eigen(B).transpose() * eigen(R)).template cast<double>();
-                                for (Index j = 0; j < R.cols; ++j) terms.add_linear(first + j, c.col(j).data());
-                                if (!terms.separable_only()) c.noalias() -= eigen(terms.quadratic()) * start;
-                                c.noalias() += eigen(A) * start;
-                                if (!paths[worker]) paths[worker] = std::make_unique<LassoPath>(r);
+                                EigenMatrix<float> now = eigen(s), N = eigen(B).transpose() * eigen(R);
+                                if (!terms.separable_only()) N.noalias() -= C * now;
                                 for (Index j = 0; j < R.cols; ++j) {
-                                  const Lasso lasso{A, c.col(j).data(), terms.penalty().data(), terms.positive(),
-                                                    2e-3 * c.col(j).cwiseAbs().maxCoeff()};
-                                  paths[worker]->solve(lasso, start.col(j).data());
+                                  terms.add_linear(first + j, N.col(j).data());
+                                  const float f = own ? static_cast<float>(p.weights.sample[first + j]) / most : 1.0F;
+                                  sweep_coordinates(A.data(), f, penalty.data(), terms.positive(), sweeps,
+                                                    N.col(j).data(), now.col(j).data(), r);
                                 }
-                                eigen(S.view().columns(first, R.cols)) = start.template cast<T>();
+                                eigen(S.view().columns(first, R.cols)) = now.template cast<T>();
                               });
 }
 
@@ -415,11 +430,12 @@ Matrix<T> pursue_separable(const CodesProblem<T>& p, MatrixView<const double> B,
   return S;
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                                        \
-  template StepReport solve_separable<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&,        \
-                                         Matrix<T>&, const StepOptions&, const Control&);                              \
-  template void improve_separable<T>(const CodesProblem<T>&, const CodeTerms<T>&, double, Matrix<T>&, const Control&); \
-  template Matrix<T> pursue_separable<T>(const CodesProblem<T>&, MatrixView<const double>, Index, double,              \
+#define PACEWISE_INSTANTIATE(T)                                                                                 \
+  template StepReport solve_separable<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&, \
+                                         Matrix<T>&, const StepOptions&, const Control&);                       \
+  template void improve_separable<T>(const CodesProblem<T>&, const CodeTerms<T>&, double, int, Matrix<T>&,      \
+                                     const Control&);                                                           \
+  template Matrix<T> pursue_separable<T>(const CodesProblem<T>&, MatrixView<const double>, Index, double,       \
                                          const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

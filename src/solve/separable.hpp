@@ -10,8 +10,8 @@ StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const doub
 
 /// See improve_codes; `bound` is the largest weight.
 template <class T>
-void improve_separable(const CodesProblem<T>& problem, const CodeTerms<T>& terms, double bound, Matrix<T>& S,
-                       const Control& control);
+void improve_separable(const CodesProblem<T>& problem, const CodeTerms<T>& terms, double bound, int sweeps,
+                       Matrix<T>& S, const Control& control);
 
 /// See pursue_codes.
 template <class T>
