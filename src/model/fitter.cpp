@@ -153,7 +153,7 @@ void Fitter<T>::start(const FitInputs& inputs) {
   }
   // S^(0): plain sparse coding over the first atoms
   StepOptions options = step_options();
-  if (!options_.exact_steps) {
+  if (!exact()) {
     improve_codes(codes_problem(), nullptr, 0, static_cast<int>(tuning_.start_sweeps), state_.codes, control_);
     options.tol = std::max(options.tol, tuning_.start_tol);
   }

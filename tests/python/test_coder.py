@@ -380,7 +380,7 @@ def test_other_threads_run_during_a_fit(rng):
 
 
 def test_time_limit(rng):
-    coder = SelfPacedSparseCoder(128, beta=0.05, random_state=0, max_seconds=0.5).fit(rng.standard_normal((800, 200)))
+    coder = SelfPacedSparseCoder(128, beta=0.05, random_state=0, max_seconds=0.2).fit(rng.standard_normal((3000, 200)))
     assert coder.termination_ == "time_limit"
 
 
