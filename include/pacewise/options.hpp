@@ -103,7 +103,7 @@ struct Options {
   double mu = 1.2;      // > 1; geometric: lambda *= mu until every unit is in
   double select = 0.5;  // in (0, 1]: share of the non-zero losses below the first lambda
   double final = 1;     // in (0, 1]; quantile: the share reached; below 1 the worst units stay out for good
-  int pace_iter = 8;   // >= 1; quantile: iterations from `select` to `final`
+  int pace_iter = 8;    // >= 1; quantile: iterations from `select` to `final`
   int plain_iter = 3;   // >= 0: plain sparse coding at the start (every unit selected, no graph)
   int warm_iter = 3;    // >= 0: then with the alpha and gamma terms
   int polish = 40;      // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda

@@ -347,6 +347,8 @@ StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const doub
   return {certificate, all.rounds, certificate <= options.tol && !control.stop()};
 }
 
+namespace {
+
 /// Coordinate descent on f s'A s - 2 c's + sum_k p_k |s_k|, from s and g = c - f A s, `sweeps` times over all atoms
 PACEWISE_WIDE_VECTORS void sweep_coordinates(const float* A, float f, const float* p, bool positive, int sweeps,
                                              float* g, float* s, Index r) {
@@ -361,6 +363,8 @@ PACEWISE_WIDE_VECTORS void sweep_coordinates(const float* A, float f, const floa
       for (Index l = 0; l < r; ++l) g[l] -= f * change * a[l];
     }
 }
+
+}  // namespace
 
 /// With A = bound B' diag(feature) B + C the sample's objective lies below  s'A s - 2 (A s0 + N)'s + penalty  and
 /// touches it at s0. Where C = 0 a sample's own weight takes the place of the largest.
