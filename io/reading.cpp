@@ -185,7 +185,7 @@ void Reading::for_blocks(Index blocks, double from, double to, const std::functi
   control.cancel = options.cancel;
   Vector<std::exception_ptr> failures(blocks, nullptr);
   std::atomic<Index> done{0};
-  parallel_blocks(blocks, control, [&](Index block, int worker) {
+  const auto guarded = [&](Index block, Index, int worker) {
     try {
       body(block);
       const auto share = static_cast<double>(++done) / static_cast<double>(blocks);
@@ -193,7 +193,8 @@ void Reading::for_blocks(Index blocks, double from, double to, const std::functi
     } catch (...) {
       failures[block] = std::current_exception();
     }
-  });
+  };
+  parallel_for(blocks, control, guarded, 1);
   if (control.cancelled()) throw Cancelled{};
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);

@@ -31,7 +31,7 @@ struct Reading {
   void inflate(std::string_view& packed, std::string& out, std::string_view where) const;
   /// Reports progress when called by the calling thread (worker 0) and throws Cancelled.
   void at(double fraction, int worker = 0) const;
-  /// parallel_blocks with progress in [from, to]; of several failing blocks the first one is reported.
+  /// parallel_for over blocks with progress in [from, to]; of several failing blocks the first one is reported.
   void for_blocks(Index blocks, double from, double to, const std::function<void(Index)>& body) const;
 };
 

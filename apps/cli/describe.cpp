@@ -35,13 +35,14 @@ struct Extent {
     for (; i + lanes <= count; i += lanes)
       for (Index lane = 0; lane < lanes; ++lane) look(lane, value[i + lane]);
     for (; i < count; ++i) look(0, value[i]);
-    for (Index lane = 0; lane < lanes; ++lane) add({low[lane], high[lane], nan[lane], none[lane]});
+    for (Index lane = 0; lane < lanes; ++lane) *this += {low[lane], high[lane], nan[lane], none[lane]};
   }
-  void add(const Extent& other) {
+  Extent& operator+=(const Extent& other) {
     least = std::min(least, other.least);
     most = std::max(most, other.most);
     missing += other.missing;
     zero += other.zero;
+    return *this;
   }
 };
 
@@ -56,14 +57,9 @@ Extent range_of(const Table<double>& table, const Control& control) {
     all.zero += std::max<Index>(absent - 1, 0);
     return all;
   }
-  const Index count = table.samples() * table.features(), blocks = block_count(count, kNumbers);
-  std::vector<Extent> part(static_cast<std::size_t>(blocks));
-  parallel_blocks(blocks, control, [&](Index block, int) {
-    part[static_cast<std::size_t>(block)].add(table.values.data + block * kNumbers,
-                                              block_length(count, block, kNumbers));
-  });
-  for (const Extent& r : part) all.add(r);
-  return all;
+  return parallel_sum(
+      table.samples() * table.features(), control, all,
+      [&](Index first, Index count, int, Extent& extent) { extent.add(table.values.data + first, count); }, kNumbers);
 }
 
 std::string shape_of(const Table<double>& table) {

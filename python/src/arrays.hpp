@@ -40,8 +40,8 @@ template <class T, class Write>
 Matrix<T> by_columns(Index rows, Index cols, const Control& control, const Write& write) {
   Matrix<T> out;
   out.resize_for_overwrite(rows, cols);
-  parallel_blocks(block_count(cols), control.to_the_end(), [&](Index block, int) {
-    for (Index j = block * kBlock; j < block * kBlock + block_length(cols, block); ++j) write(j, out.col(j));
+  parallel_for(cols, control.to_the_end(), [&](Index first, Index count, int) {
+    for (Index j = first; j < first + count; ++j) write(j, out.col(j));
   });
   return out;
 }

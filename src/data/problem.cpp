@@ -11,8 +11,8 @@ namespace {
 /// Calls one(j) for every sample, or feature, on all threads.
 template <class One>
 void for_each(Index count, const Control& control, const One& one) {
-  parallel_blocks(block_count(count), control.to_the_end(), [&](Index block, int) {
-    for (Index j = block * kBlock; j < block * kBlock + block_length(count, block); ++j) one(j);
+  parallel_for(count, control.to_the_end(), [&](Index first, Index some, int) {
+    for (Index j = first; j < first + some; ++j) one(j);
   });
 }
 

@@ -122,8 +122,8 @@ class Lloyd {
 
   template <class Body>
   void over_blocks(const Body& body) const {
-    parallel_blocks(block_count(x_.cols, kSamples), control_,
-                    [&](Index block, int) { body(block * kSamples, block_length(x_.cols, block, kSamples)); });
+    parallel_for(
+        x_.cols, control_, [&](Index first, Index count, int) { body(first, count); }, kSamples);
   }
 
   std::int32_t& label(Index j) { return label_[static_cast<std::size_t>(j)]; }
@@ -192,7 +192,7 @@ class Lloyd {
   double update() {
     std::vector<Vector<Index>> members(static_cast<std::size_t>(k_));
     for (Index j = 0; j < x_.cols; ++j) members[static_cast<std::size_t>(label(j))].push_back(j);
-    parallel_blocks(k_, control_, [&](Index c, int) {
+    const auto update_mean = [&](Index c, Index, int) {
       const Vector<Index>& cluster = members[static_cast<std::size_t>(c)];
       const double* origin = cluster.empty() ? centers_.col(c) : x_.col(cluster[0]);  // an empty one stays
       double* mean = means_.col(c);
@@ -203,7 +203,8 @@ class Lloyd {
       }
       const auto count = static_cast<double>(std::max<std::size_t>(cluster.size(), 1));
       for (Index i = 0; i < x_.rows; ++i) mean[i] = origin[i] + mean[i] / count;
-    });
+    };
+    parallel_for(k_, control_, update_mean, 1);
     return std::accumulate(distance_.begin(), distance_.end(), 0.0);
   }
 
@@ -283,9 +284,10 @@ std::vector<KMeansRun> kmeans(MatrixView<const T> X, const KMeansOptions& option
   Control inner = control, outer = control;
   (options.runs >= thread_count(control) ? inner : outer).threads = 1;
   std::vector<std::optional<KMeansRun>> found(static_cast<std::size_t>(options.runs));
-  parallel_blocks(options.runs, outer, [&](Index run, int) {
+  const auto one = [&](Index run, Index, int) {
     found[static_cast<std::size_t>(run)] = Lloyd(x, norm2, options, inner).run(stream(options.seed, run));
-  });
+  };
+  parallel_for(options.runs, outer, one, 1);
   std::vector<KMeansRun> out;
   for (std::optional<KMeansRun>& run : found)
     if (run) out.push_back(std::move(*run));

@@ -101,7 +101,7 @@ class CentredData {
     const Index drawn = std::min(samples(), most);
     Matrix<double> deviation(drawn, m);
     std::vector<Vector<double>> memory(static_cast<std::size_t>(thread_count(control)), Vector<double>(m));
-    parallel_blocks(drawn, control, [&](Index row, int worker) {
+    const auto deviate = [&](Index row, Index, int worker) {
       const Index j = row * samples() / drawn;
       double* prediction = memory[static_cast<std::size_t>(worker)].data();
       predict(j, prediction);
@@ -110,7 +110,8 @@ class CentredData {
             X_.missing(i, j)
                 ? std::numeric_limits<double>::quiet_NaN()
                 : std::abs((static_cast<double>(X_.values(i, j)) - observed_.mean[i]) * scale_ - prediction[i]);
-    });
+    };
+    parallel_for(drawn, control, deviate, 1);
     Vector<double> all = deviation.numbers();
     const double usual = median(all.data(), all.data() + all.size());
     cutoff_.resize(m, 0.0);
@@ -135,24 +136,21 @@ class CentredData {
 /// sum over blocks of samples of term(first, Y_block, out, worker), out m x l, in a fixed order
 template <class T, class Term>
 Matrix<double> sum_over_samples(const CentredData<T>& data, Index l, const Control& control, const Term& term) {
-  const Index blocks = block_count(data.samples(), kSamples), parts = std::min(kPartialSums, blocks);
-  Vector<Matrix<double>> partial(parts);
+  const auto n = static_cast<double>(data.samples());
   Vector<Vector<double>> memory(thread_count(control));
   std::atomic<Index> done{0};
-  parallel_blocks(parts, control, [&](Index part, int worker) {
-    partial[part] = Matrix<double>(data.features(), l);
-    for (Index block = part * blocks / parts; block < (part + 1) * blocks / parts; ++block) {
-      if (control.stop()) return;
-      const Index first = block * kSamples, count = block_length(data.samples(), block, kSamples);
-      term(first, data.load(first, count, memory[worker]), partial[part].view(), worker);
-      ++done;
-      if (worker == 0) control.report(static_cast<double>(done) / static_cast<double>(blocks));
-    }
-  });
-  Matrix<double> sum(data.features(), l);
-  for (const Matrix<double>& part : partial)
-    if (!part.empty()) eigen(sum) += eigen(part);
-  return sum;
+  const EigenMatrix<double> all = parallel_sum(
+      data.samples(), control, EigenMatrix<double>(EigenMatrix<double>::Zero(data.features(), l)),
+      [&](Index first, Index count, int worker, EigenMatrix<double>& sum) {
+        term(first, data.load(first, count, memory[worker]), MatrixView<double>(sum.data(), data.features(), l),
+             worker);
+        done += count;
+        if (worker == 0) control.report(static_cast<double>(done) / n);
+      },
+      kSamples, kPartialSums);
+  Matrix<double> out(data.features(), l);
+  eigen(out) = all;
+  return out;
 }
 
 /// Y Omega, Omega n x l Gaussian: every block of samples has its own stream of random numbers
@@ -245,14 +243,14 @@ void add_coordinates(const CentredData<T>& data, LowRank& model, const Control& 
   model.points.fill(0);
   Vector<double> energy(data.samples(), 0.0);
   Vector<Vector<double>> memory(thread_count(control));
-  parallel_blocks(block_count(data.samples(), kSamples), control, [&](Index block, int worker) {
-    const Index first = block * kSamples;
-    const MatrixView<const double> Y = data.load(first, block_length(data.samples(), block, kSamples), memory[worker]);
+  const auto locate = [&](Index first, Index count, int worker) {
+    const MatrixView<const double> Y = data.load(first, count, memory[worker]);
     for (Index j = 0; j < Y.cols; ++j) {
       project(rows.data(), Y.col(j), m, D, model.points.col(first + j));
       energy[first + j] = eigen(Y).col(j).squaredNorm();
     }
-  });
+  };
+  parallel_for(data.samples(), control, locate, kSamples);
   model.energy = std::accumulate(energy.begin(), energy.end(), 0.0);
 }
 

@@ -49,8 +49,8 @@ class Search {
     high_.resize(u);
     rounded_low_.resize(u);
     underflow_ = 8 * static_cast<double>(m + 8) * static_cast<double>(std::numeric_limits<R>::min());
-    parallel_blocks(block_count(u), control, [&](Index block, int) {
-      for (Index j = block * kBlock; j < block * kBlock + block_length(u, block); ++j) {
+    parallel_for(u, control, [&](Index first, Index count, int) {
+      for (Index j = first; j < first + count; ++j) {
         const T* x = X_.col(samples[j]);
         double norm = 0;
         for (Index i = 0; i < m; ++i) {
@@ -75,9 +75,9 @@ class Search {
     const Index u = z_.cols(), blocks = static_cast<Index>(open.size());
     std::vector<Scratch> scratch(static_cast<std::size_t>(thread_count(control)));
     std::atomic<Index> done{std::count(open.begin(), open.end(), char{0})};
-    parallel_blocks(blocks, control, [&](Index block, int worker) {
+    const auto search = [&](Index first, Index queries, int worker) {
+      const Index block = first / kQueries;
       if (open[block] == 0) return;
-      const Index first = block * kQueries, queries = block_length(u, block, kQueries);
       Scratch& mine = scratch[static_cast<std::size_t>(worker)];
       mine.best.assign(kQueries, {});
       Index measured = 0, settled = 0;
@@ -104,7 +104,8 @@ class Search {
       open[block] = 0;
       ++done;
       if (worker == 0) control.report(static_cast<double>(done) / static_cast<double>(blocks));
-    });
+    };
+    parallel_for(u, control, search, kQueries);
   }
 
  private:

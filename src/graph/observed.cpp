@@ -5,6 +5,9 @@
 #include <numeric>
 #include <string>
 
+#include "algebra/eigen.hpp"
+#include "algebra/parallel.hpp"
+
 namespace pacewise {
 namespace {
 
@@ -34,15 +37,21 @@ double Observed::scale() const {
 
 template <class T>
 Observed observe(const Samples<T>& X, const Control& control) {
-  const Index m = X.values.rows, n = X.values.cols, blocks = block_count(n, kSamples);
+  const Index m = X.values.rows, n = X.values.cols;
   const Vector<double> pivot = pivots(X);
-  Matrix<double> sums(m, blocks), counts(m, blocks);
-  Vector<double> largest(blocks, 0.0);
+  struct Sums {
+    Eigen::VectorXd sum, count;
+    double largest = 0;
+    Sums& operator+=(const Sums& other) {
+      sum += other.sum;
+      count += other.count;
+      largest = std::max(largest, other.largest);
+      return *this;
+    }
+  };
   Observed out{Vector<double>(m, 0.0), Vector<std::int32_t>(n, 0), 0, 0};
-  parallel_blocks(blocks, control, [&](Index block, int) {
-    const Index first = block * kSamples, end = first + block_length(n, block, kSamples);
-    double *sum = sums.col(block), *count = counts.col(block);
-    for (Index j = first; j < end; ++j) {
+  const auto add = [&](Index first, Index samples, int, Sums& sums) {
+    for (Index j = first; j < first + samples; ++j) {
       const T* x = X.values.col(j);
       if (!all_finite(x, m))
         throw Error("X: sample " + std::to_string(j) + ", feature " +
@@ -50,24 +59,20 @@ Observed observe(const Samples<T>& X, const Control& control) {
                     " is not finite, must be (a missing entry has weight 0)");
       for (Index i = 0; i < m; ++i) {
         if (X.missing(i, j)) continue;
-        sum[i] += static_cast<double>(x[i]) - pivot[i];
-        largest[block] = std::max(largest[block], std::abs(static_cast<double>(x[i])));
-        ++count[i];
+        sums.sum[i] += static_cast<double>(x[i]) - pivot[i];
+        sums.largest = std::max(sums.largest, std::abs(static_cast<double>(x[i])));
+        ++sums.count[i];
         ++out.count[j];
       }
     }
-  });
+  };
+  const Sums all = parallel_sum(n, control, Sums{Eigen::VectorXd::Zero(m), Eigen::VectorXd::Zero(m)}, add, kSamples);
   for (Index i = 0; i < m; ++i) {
-    double sum = 0, count = 0;
-    for (Index block = 0; block < blocks; ++block) {
-      sum += sums(i, block);
-      count += counts(i, block);
-    }
-    const double shift = count > 0 ? sum / count : 0;
+    const double shift = all.count[i] > 0 ? all.sum[i] / all.count[i] : 0;
     out.mean[i] = std::isfinite(shift) ? pivot[i] + shift : 0;  // sums of numbers near the largest one overflow
   }
   out.missing = m * n - std::accumulate(out.count.begin(), out.count.end(), Index{0});
-  for (const double value : largest) out.largest = std::max(out.largest, value);
+  out.largest = all.largest;
   return out;
 }
 

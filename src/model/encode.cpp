@@ -37,9 +37,8 @@ std::vector<SampleValue> sample_values(const Model<T>& model, const Encoding<T>&
   const Index n = e.codes.cols(), units = static_cast<Index>(e.losses.size()) / std::max<Index>(n, 1);
   std::vector<SampleValue> out(static_cast<std::size_t>(n));
   const Penalty penalty = penalty_of(model.options, model.beta);
-  parallel_blocks(block_count(n), control, [&](Index block, int) {
-    const Index first = block * kBlock, b = block_length(n, block);
-    for (Index j = first; j < first + b; ++j) {
+  parallel_for(n, control, [&](Index first, Index count, int) {
+    for (Index j = first; j < first + count; ++j) {
       double fit = 0, pace = 0, sparsity = 0;
       for (auto u = static_cast<std::size_t>(j * units); u < static_cast<std::size_t>((j + 1) * units); ++u) {
         if (!observed.empty() && observed[u] == 0) continue;
@@ -209,8 +208,8 @@ Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
     }
     if (count > 0) out.outlier_score[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(count));
   };
-  parallel_blocks(block_count(n), control.to_the_end(), [&](Index block, int) {
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j) judge(j);
+  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
+    for (Index j = first; j < first + count; ++j) judge(j);
   });
   return out;
 }

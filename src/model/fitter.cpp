@@ -393,17 +393,11 @@ template <class T>
 void Fitter<T>::revive_atoms() {
   if (over_) return;
   const Index r = options_.atoms;
-  std::vector<std::vector<char>> users(static_cast<std::size_t>(block_count(n_)));
-  parallel_blocks(block_count(n_), control_.to_the_end(), [&](Index block, int) {
-    std::vector<char>& mine = users[static_cast<std::size_t>(block)];
-    mine.assign(static_cast<std::size_t>(r), char{0});
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n_, block); ++j)
+  const Marks used = parallel_sum(n_, control_.to_the_end(), Marks(r), [&](Index first, Index count, int, Marks& mine) {
+    for (Index j = first; j < first + count; ++j)
       for (Index k = 0; k < r; ++k)
-        if (state_.codes(k, j) != T(0)) mine[static_cast<std::size_t>(k)] = 1;
+        if (state_.codes(k, j) != T(0)) mine[k] = 1;
   });
-  std::vector<char> used(static_cast<std::size_t>(r), char{0});
-  for (const auto& mine : users)
-    for (std::size_t k = 0; k < used.size(); ++k) used[k] = std::max(used[k], mine[k]);
   record_.dead_atoms = static_cast<Index>(std::count(used.begin(), used.end(), char{0}));
   // With beta so large that nothing is used, or at the very start, there is nothing to learn from: leave the draw.
   if (record_.dead_atoms == 0 || record_.dead_atoms == r) return;
@@ -412,7 +406,7 @@ void Fitter<T>::revive_atoms() {
   std::vector<double> chance(residual.begin(), residual.end());
   Random random(state_.random);
   for (Index k = 0; k < r; ++k) {
-    if (used[static_cast<std::size_t>(k)] != 0) continue;
+    if (used[k] != 0) continue;
     const Index j = random.draw(chance);
     if (j < 0) break;
     chance[static_cast<std::size_t>(j)] = 0;
@@ -470,13 +464,11 @@ void Fitter<T>::update_codes() {
 
 template <class T>
 double Fitter<T>::density() const {
-  std::vector<Index> nonzero(static_cast<std::size_t>(block_count(n_)), 0);
-  parallel_blocks(block_count(n_), control_.to_the_end(), [&](Index block, int) {
-    const Index size = options_.atoms * block_length(n_, block);
-    const T* codes = state_.codes.col(block * kBlock);
-    nonzero[static_cast<std::size_t>(block)] = size - std::count(codes, codes + size, T(0));
-  });
-  const Index all = std::accumulate(nonzero.begin(), nonzero.end(), Index{0});
+  const Index all =
+      parallel_sum(n_, control_.to_the_end(), Index{0}, [&](Index first, Index count, int, Index& nonzero) {
+        const T* codes = state_.codes.col(first);
+        nonzero += options_.atoms * count - std::count(codes, codes + options_.atoms * count, T(0));
+      });
   return static_cast<double>(all) / static_cast<double>(std::max<Index>(state_.codes.size(), 1));
 }
 

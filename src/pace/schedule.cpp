@@ -129,8 +129,8 @@ double loss_quantile(const Vector<T>& losses, double share, const std::vector<ch
   constexpr Index kUnits = Index{1} << 15;
   const auto size = static_cast<Index>(losses.size());
   const LossesInPieces<T> pieces = [&](const auto& use) {
-    parallel_blocks(block_count(size, kUnits), control.to_the_end(), [&](Index piece, int worker) {
-      const Index first = piece * kUnits, length = block_length(size, piece, kUnits);
+    const auto give = [&](Index first, Index length, int worker) {
+      const Index piece = first / kUnits;
       if (observed.empty()) {
         use(piece, losses.data() + first, length, worker);
         return;
@@ -140,7 +140,8 @@ double loss_quantile(const Vector<T>& losses, double share, const std::vector<ch
       for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(first + length); ++u)
         if (observed[u] != 0) seen.push_back(losses[u]);
       use(piece, seen.data(), static_cast<Index>(seen.size()), worker);
-    });
+    };
+    parallel_for(size, control.to_the_end(), give, kUnits);
   };
   return loss_quantile<T>(block_count(size, kUnits), pieces, share, control);
 }

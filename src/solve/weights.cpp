@@ -28,6 +28,17 @@ constexpr std::size_t kLanes = 8;
 struct Part {
   double fit[kLanes] = {}, value[kLanes] = {}, weight[kLanes] = {}, largest[kLanes] = {}, in[kLanes] = {},
          count[kLanes] = {};
+  Part& operator+=(const Part& other) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      fit[lane] += other.fit[lane];
+      value[lane] += other.value[lane];
+      weight[lane] += other.weight[lane];
+      largest[lane] = std::max(largest[lane], other.largest[lane]);
+      in[lane] += other.in[lane];
+      count[lane] += other.count[lane];
+    }
+    return *this;
+  }
 };
 
 /// v, observed: null where all are 1
@@ -50,7 +61,7 @@ PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T
   for (; u + static_cast<Index>(kLanes) <= units; u += static_cast<Index>(kLanes))
     for (std::size_t lane = 0; lane < kLanes; ++lane) add(u + static_cast<Index>(lane), lane);
   for (; u < units; ++u) add(u, 0);
-  out = part;
+  out += part;
 }
 
 }  // namespace
@@ -96,23 +107,17 @@ std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Le
   if (weights.sample.empty() && weights.feature.empty() && weights.entry.empty()) return {};
   if (level == Level::none) level = Level::sample;
   std::vector<char> observed(static_cast<std::size_t>(unit_count(level, m, n)), char{0});
-  // features are shared by all blocks of samples: each marks its own
-  const Index blocks = block_count(n);
-  std::vector<std::vector<char>> marks(static_cast<std::size_t>(level == Level::feature ? blocks : 0));
-  parallel_blocks(blocks, control.to_the_end(), [&](Index block, int) {
-    char* mark = observed.data();
-    if (level == Level::feature) {
-      marks[static_cast<std::size_t>(block)].assign(static_cast<std::size_t>(m), char{0});
-      mark = marks[static_cast<std::size_t>(block)].data();
-    }
-    for (Index j = block * kBlock; j < block * kBlock + block_length(n, block); ++j)
-      for (Index i = 0; i < m; ++i) {
-        if (!(weights(i, j) > T(0))) continue;
-        mark[level == Level::element ? j * m + i : (level == Level::sample ? j : i)] = 1;
-      }
-  });
-  for (const auto& mark : marks)
-    for (std::size_t i = 0; i < mark.size(); ++i) observed[i] = observed[i] != 0 || mark[i] != 0 ? 1 : 0;
+  // features are shared by all samples
+  const Marks features =
+      parallel_sum(n, control.to_the_end(), Marks(level == Level::feature ? m : 0),
+                   [&](Index first, Index count, int, Marks& marks) {
+                     char* mark = level == Level::feature ? marks.data() : observed.data();
+                     for (Index j = first; j < first + count; ++j)
+                       for (Index i = 0; i < m; ++i)
+                         if (weights(i, j) > T(0))
+                           mark[level == Level::element ? j * m + i : (level == Level::sample ? j : i)] = 1;
+                   });
+  if (level == Level::feature) observed.assign(features.begin(), features.end());
   if (std::all_of(observed.begin(), observed.end(), [](char o) { return o != 0; })) observed.clear();
   return observed;
 }
@@ -128,11 +133,11 @@ void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, doub
   const auto units = static_cast<Index>(losses.size());
   std::visit(
       [&](const auto& type) {
-        parallel_blocks(block_count(units, kUnits), control, [&](Index block, int) {
-          const Index first = block * kUnits, b = block_length(units, block, kUnits);
-          for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(first + b); ++u)
+        const auto weigh_some = [&](Index first, Index count, int) {
+          for (Index u = first; u < first + count; ++u)
             v[u] = static_cast<T>(type.weight(static_cast<double>(losses[u]), lambda));
-        });
+        };
+        parallel_for(units, control, weigh_some, kUnits);
       },
       regularizer);
 }
@@ -141,28 +146,25 @@ template <class T>
 PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
                       const Regularizer& regularizer, double lambda, const Control& control) {
   const auto units = static_cast<Index>(losses.size());
-  std::vector<Part> parts(static_cast<std::size_t>(block_count(units, kUnits)));
-  std::visit(
+  const Part part = std::visit(
       [&](const auto& type) {
-        parallel_blocks(block_count(units, kUnits), control, [&](Index block, int) {
-          const auto first = static_cast<std::size_t>(block * kUnits);
+        const auto add = [&](Index first, Index some, int, Part& sum) {
           add_units(type, losses.data() + first, v.empty() ? nullptr : v.data() + first,
-                    observed.empty() ? nullptr : observed.data() + first, block_length(units, block, kUnits), lambda,
-                    parts[static_cast<std::size_t>(block)]);
-        });
+                    observed.empty() ? nullptr : observed.data() + first, some, lambda, sum);
+        };
+        return parallel_sum(units, control, Part{}, add, kUnits);
       },
       regularizer);
   PaceSummary out;
   double weight = 0, in = 0, count = 0;
-  for (const Part& part : parts)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      out.fit += part.fit[lane];
-      out.value += part.value[lane];
-      out.largest = std::max(out.largest, part.largest[lane]);
-      weight += part.weight[lane];
-      in += part.in[lane];
-      count += part.count[lane];
-    }
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    out.fit += part.fit[lane];
+    out.value += part.value[lane];
+    out.largest = std::max(out.largest, part.largest[lane]);
+    weight += part.weight[lane];
+    in += part.in[lane];
+    count += part.count[lane];
+  }
   if (count > 0) {
     out.selected = in / count;
     out.mean_weight = weight / count;
