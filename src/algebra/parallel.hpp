@@ -45,6 +45,15 @@ Sum parallel_sum(Index n, const Control& control, const Sum& zero, const Body& b
   return std::move(sums[0]);
 }
 
+/// A mark for each of some things; the sum of marks has those of both.
+struct Marks : Vector<char> {
+  explicit Marks(Index n) : Vector<char>(n, char{0}) {}
+  Marks& operator+=(const Marks& other) {
+    for (Index i = 0; i < std::ssize(*this); ++i) (*this)[i] = std::max((*this)[i], other[i]);
+    return *this;
+  }
+};
+
 /// While one lives, BLAS runs single-threaded (our threads are over blocks); the last one to go restores the setting.
 class SerialBlas {
  public:

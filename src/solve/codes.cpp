@@ -1,6 +1,5 @@
 #include "solve/codes.hpp"
 
-#include <atomic>
 #include <cmath>
 #include <optional>
 
@@ -20,15 +19,6 @@ Matrix<double> as_double(MatrixView<const T> B) {
   eigen(out) = eigen(B).template cast<double>();
   return out;
 }
-
-struct Largest {
-  double value = 0, scale = 0;
-  Largest& operator+=(const Largest& other) {
-    value = std::max(value, other.value);
-    scale = std::max(scale, other.scale);
-    return *this;
-  }
-};
 
 /// Calls use(first, R, N, S, worker) with R = w v (X - B S) and N = B'R, block after block, in double
 template <class T, class Use>
@@ -67,7 +57,7 @@ double codes_certificate(const CodesProblem<T>& p, const Matrix<T>& S, const Con
   if (S.empty()) return 0;
   const Matrix<double> B = as_double(p.B);
   const CodeTerms<T> terms(p.penalty, p.coupling, S.rows(), control);
-  Vector<Largest> most(thread_count(control), {});
+  Vector<double> most(thread_count(control), 0.0);
   for_each_gradient<T>(
       p, B, S, control, [&](Index first, MatrixView<double> N, MatrixView<const double> s, int worker) {
         if (!terms.quadratic().empty()) eigen(N).noalias() -= eigen(terms.quadratic()) * eigen(s);
@@ -75,14 +65,11 @@ double codes_certificate(const CodesProblem<T>& p, const Matrix<T>& S, const Con
           terms.add_linear(first + j, N.col(j));
           terms.add_laplacian(S, first + j, -p.coupling.alpha, N.col(j));
           for (Index k = 0; k < N.rows; ++k)
-            most[worker].value =
-                std::max(most[worker].value, kkt_distance(-2 * N(k, j), s(k, j), terms.penalty()[k], terms.positive()));
+            most[worker] =
+                std::max(most[worker], kkt_distance(-2 * N(k, j), s(k, j), terms.penalty()[k], terms.positive()));
         }
       });
-  Largest all;
-  for (const Largest& one : most) all += one;
-  const double scale = gradient_scale<T>(p, B, nullptr, control);
-  return scale > 0 ? all.value / scale : all.value;
+  return Largest{*std::max_element(most.begin(), most.end()), gradient_scale<T>(p, B, nullptr, control)}.relative();
 }
 
 template <class T>

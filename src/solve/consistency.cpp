@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "solve/code_terms.hpp"
+#include "solve/residual.hpp"
 
 namespace pacewise {
 namespace {
@@ -39,20 +40,12 @@ EigenMatrix<double> edge_sums(const Sparse& edges, MatrixView<const T> S, Index 
 template <class T>
 double residual(const Sparse& edges, MatrixView<const T> S, const EigenMatrix<double>& G, const Matrix<T>& Q,
                 const Control& control) {
-  struct Largest {
-    double gap = 0, scale = 0;
-    Largest& operator+=(const Largest& other) {
-      gap = std::max(gap, other.gap);
-      scale = std::max(scale, other.scale);
-      return *this;
-    }
-  };
   const Largest all = parallel_sum(edges.cols, control, Largest{}, [&](Index first, Index count, int, Largest& most) {
     const EigenMatrix<double> Y = edge_sums(edges, S, first, count);
     const EigenMatrix<double> q = eigen(Q).middleRows(first, count).transpose().template cast<double>();
     most += {(G * q - Y).cwiseAbs().maxCoeff(), Y.cwiseAbs().maxCoeff()};
   });
-  return all.scale > 0 ? all.gap / all.scale : all.gap;
+  return all.relative();
 }
 
 }  // namespace

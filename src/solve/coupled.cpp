@@ -118,14 +118,14 @@ CoupledModel model_of(const CodesProblem<T>& p, MatrixView<const double> B, cons
   EigenMatrix<double> A = root.transpose() * root;
   const bool own = !p.weights.entry.empty() || !all_one(p.weights.sample);
   if (!own && !terms.quadratic().empty()) A += eigen(terms.quadratic());
-  model.A.resize(padded(r), padded(r));
-  eigen(model.A).topLeftCorner(r, r) = A.cast<float>();
+  model.A.resize(r, r);
+  eigen(model.A) = A.cast<float>();
   if (!own) return model;
   if (!terms.quadratic().empty()) {
-    model.C.resize(padded(r), padded(r));
-    eigen(model.C).topLeftCorner(r, r) = eigen(terms.quadratic()).template cast<float>();
+    model.C.resize(r, r);
+    eigen(model.C) = eigen(terms.quadratic()).template cast<float>();
   }
-  model.delta.resize(padded(r), n);
+  model.delta.resize_for_overwrite(r, n);
   const EigenMatrix<double> squares = root.cwiseProduct(root);
   parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
     EigenMatrix<double> w = EigenMatrix<double>::Ones(B.rows, count);
@@ -235,7 +235,7 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
   const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
   CoupledModel model = model_of(p, B, terms, graph, false, control);
   Evaluation<T> evaluate(p, B, terms, graph);
-  Matrix<float> N(padded(r), n), start(padded(r), n), D;
+  Matrix<float> N(r, n), start(r, n), D;
 
   StepReport report;
   Matrix<T> best = S;
@@ -307,13 +307,12 @@ template <class T>
 void improve_coupled(const CodesProblem<T>& p, const CodeTerms<T>& terms, const CoupledGraph& graph, double bound,
                      int passes, Matrix<T>& S, const Control& control) {
   const Index r = S.rows(), n = S.cols();
-  CoupledModel model{&graph,          p.coupling.alpha, Matrix<float>(padded(r), padded(r)), {}, {},
-                     terms.penalty(), terms.positive()};
+  CoupledModel model{&graph, p.coupling.alpha, Matrix<float>(r, r), {}, {}, terms.penalty(), terms.positive()};
   EigenMatrix<double> A = bound * feature_gram(p.B, p.weights.feature);
   if (!terms.quadratic().empty()) A += eigen(terms.quadratic());
-  eigen(model.A).topLeftCorner(r, r) = A.cast<float>();
+  eigen(model.A) = A.cast<float>();
   Matrix<float> B(p.B.rows, r), C(terms.quadratic().rows(), terms.quadratic().cols());
-  Matrix<float> N(padded(r), n), start(padded(r), n), D;
+  Matrix<float> N(r, n), start(r, n), D;
   eigen(B) = eigen(p.B).template cast<float>();
   if (!C.empty()) eigen(C) = eigen(terms.quadratic()).template cast<float>();
   Vector<Index> place(n);

@@ -161,8 +161,7 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
     bool active = true;
   };
   Vector<Component> components(graph.components(), {});
-  Vector<float> penalty(model.penalty.begin(), model.penalty.end());
-  penalty.resize(static_cast<std::size_t>(r), 0.0F);
+  const Vector<float> penalty(model.penalty.begin(), model.penalty.end());
   const float low = model.positive ? 0 : 1;
 
   struct Scratch {

@@ -23,18 +23,15 @@ class CoupledGraph {
   Vector<float> value_;
 };
 
-inline Index padded(Index atoms) { return (atoms + 15) / 16 * 16; }
-
 /// The quadratic model of the codes' objective about S that proximal steps work on, for a change D:
 ///   <D, A D> + alpha tr(D L D') - 2 <N, D> + sum p_k (|s + d| - |s|),   A_j = diag(delta_j) A diag(delta_j) + C.
-/// All r here is `padded(atoms)`, so that every sample begins at a cache line; what is added is zero and stays so.
 struct CoupledModel {
   const CoupledGraph* graph = nullptr;
   double alpha = 0;
   Matrix<float> A;              // r x r
   Matrix<float> C;              // r x r; empty: 0, or contained in A where delta is empty
   Matrix<float> delta;          // r x n in the graph's order; empty: 1
-  Vector<double> penalty = {};  // of the atoms
+  Vector<double> penalty = {};  // r
   bool positive = false;
 };
 

@@ -9,6 +9,17 @@
 
 namespace pacewise {
 
+/// The largest gap of some conditions and the scale it is relative to
+struct Largest {
+  double gap = 0, scale = 0;
+  Largest& operator+=(const Largest& other) {
+    gap = std::max(gap, other.gap);
+    scale = std::max(scale, other.scale);
+    return *this;
+  }
+  double relative() const { return scale > 0 ? gap / scale : gap; }
+};
+
 /// What weights do to the numbers of sample j, in place: x_i *= w_ij
 template <class T, class U>
 void weigh(const Weights<T>& weights, Index j, U* x, Index m) {
@@ -43,8 +54,8 @@ double largest_weight(const Weights<T>& weights) {
 }
 
 /// B' diag(feature) B
-template <class T>
-EigenMatrix<double> feature_gram(MatrixView<const T> B, const Vector<T>& feature) {
+template <class U, class T>
+EigenMatrix<double> feature_gram(MatrixView<const U> B, const Vector<T>& feature) {
   EigenMatrix<double> root = eigen(B).template cast<double>();
   for (Index i = 0; i < B.rows && !feature.empty(); ++i) root.row(i) *= std::sqrt(static_cast<double>(feature[i]));
   return root.transpose() * root;

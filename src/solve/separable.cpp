@@ -51,11 +51,8 @@ class Separable {
             const StepOptions& options)
       : p_(problem), B_(B), terms_(terms), tol_(options.tol), rounds_(options.max_rounds), tuning_(options.tuning) {
     const Weights<T>& w = problem.weights;
-    EigenMatrix<double> root = eigen(B);
-    if (!w.feature.empty())
-      for (Index i = 0; i < B.rows; ++i) root.row(i) *= std::sqrt(static_cast<double>(w.feature[i]));
     G_.resize(B.cols, B.cols);
-    eigen(G_).noalias() = root.transpose() * root;
+    eigen(G_) = feature_gram(B, w.feature);
     // one Gram matrix serves all: with weights of samples, c and the penalties are divided by them
     shared_ = w.entry.empty() && (all_one(w.sample) || terms.separable_only());
     if (shared_ && !terms.separable_only()) eigen(G_) += eigen(terms.quadratic());

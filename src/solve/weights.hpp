@@ -6,15 +6,6 @@
 
 namespace pacewise {
 
-/// A mark for each of some things; the sum of marks has those of both.
-struct Marks : Vector<char> {
-  explicit Marks(Index n) : Vector<char>(n, char{0}) {}
-  Marks& operator+=(const Marks& other) {
-    for (Index i = 0; i < std::ssize(*this); ++i) (*this)[i] = std::max((*this)[i], other[i]);
-    return *this;
-  }
-};
-
 /// Number of units of a level: n, m, m n (entry i, j is unit j m + i); none has no units.
 inline Index unit_count(Level level, Index m, Index n) {
   switch (level) {
