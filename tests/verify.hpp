@@ -43,6 +43,18 @@ Result<T> run(const Problem<T>& problem, const Options& options, const Callback<
   return fit(problem, options, control, callback, inputs, resume);
 }
 
+/// v with which the returned point was computed; empty: all 1. Cheap iterations leave none behind: those at its losses.
+template <class T>
+const Vector<T>& used_weights(const Result<T>& result) {
+  return result.state.weights.empty() && !std::isinf(result.state.schedule.lambda) ? result.weights
+                                                                                   : result.state.weights;
+}
+
+/// Cheap iterations are evaluated in float.
+inline double record_tolerance(const Record& r, double exact) {
+  return std::isinf(r.certificate.codes) ? std::max(exact, 1e-6 * r.objective.magnitude()) : exact;
+}
+
 /// The returned point in plain matrices, w v multiplied out
 template <class T>
 reference::Setting setting_of(const Result<T>& result) {
@@ -54,10 +66,11 @@ reference::Setting setting_of(const Result<T>& result) {
   s.B = reference::widen(state.dictionary);
   s.S = reference::widen(state.codes);
   s.W = reference::expand(result.data.weights, m, n);
-  for (Index j = 0; j < n && !state.weights.empty(); ++j)
+  const Vector<T>& v = used_weights(result);
+  for (Index j = 0; j < n && !v.empty(); ++j)
     for (Index i = 0; i < m; ++i) {
       const Index unit = o.level == Level::element ? j * m + i : (o.level == Level::feature ? i : j);
-      s.W(i, j) *= static_cast<double>(state.weights[static_cast<std::size_t>(unit)]);
+      s.W(i, j) *= static_cast<double>(v[unit]);
     }
   s.beta = state.beta;
   const bool graph = state.schedule.phase != Phase::plain && !result.graph.laplacian.empty();
@@ -88,10 +101,10 @@ double slow_pace(const Result<T>& result) {
       if (W(i, j) > 0)
         seen[static_cast<std::size_t>(level == Level::element ? j * m + i : (level == Level::feature ? i : j))] = 1;
   long double sum = 0;
+  const Vector<T>& v = used_weights(result);
   for (std::size_t u = 0; u < seen.size(); ++u)
     if (seen[u] != 0)
-      sum += pace_value(result.options.regularizer, state.weights.empty() ? 1.0 : static_cast<double>(state.weights[u]),
-                        state.schedule.lambda);
+      sum += pace_value(result.options.regularizer, v.empty() ? 1.0 : static_cast<double>(v[u]), state.schedule.lambda);
   return static_cast<double>(sum);
 }
 
@@ -130,7 +143,8 @@ void check_reports(const Result<T>& result, const std::string& where) {
   EXPECT_NEAR(result.objective.consistency, static_cast<double>(slow.consistency), tol) << where;
   EXPECT_NEAR(result.objective.pace, slow_pace(result), tol) << where;
   if (!result.state.history.empty()) {
-    EXPECT_NEAR(result.state.history.back().objective.total(), result.objective.total(), tol) << where;
+    const Record& last = result.state.history.back();
+    EXPECT_NEAR(last.objective.total(), result.objective.total(), record_tolerance(last, tol)) << where;
   }
   const double off = tolerance<T>().recomputed;
   EXPECT_NEAR(result.certificate.codes, reference::codes_certificate(setting), off) << where;
@@ -149,6 +163,8 @@ void check_history(const Result<T>& result, const std::string& where) {
   ASSERT_EQ(static_cast<int>(history.size()), result.state.iteration) << where;
   constexpr bool wide = std::is_same_v<T, double>;
   const double slack = wide ? (result.options.exact_steps ? 1e-9 : 1e-6) : 1e-4;  // cheap steps: products in float
+  double squares = 0;  // gamma |H - Q S|^2 is a difference of numbers up to gamma |H|^2
+  for (const double h : result.graph.incidence.value) squares += result.options.gamma * h * h;
   for (std::size_t i = 0; i < history.size(); ++i) {
     const Record& r = history[i];
     const std::string at = where + ", iteration " + std::to_string(i + 1);
@@ -174,12 +190,15 @@ void check_history(const Result<T>& result, const std::string& where) {
       EXPECT_LE(r.certificate.codes, owed) << at;
       EXPECT_LE(r.certificate.dictionary, owed) << at;
     }
-    EXPECT_LE(r.certificate.consistency, wide ? 1e-10 : 1e-4) << at;
+    if (!cheap) {
+      EXPECT_LE(r.certificate.consistency, wide ? 1e-10 : 1e-4) << at;
+    }
     if (i == 0) continue;
     EXPECT_GE(r.seconds, history[i - 1].seconds) << at;
     EXPECT_GE(r.phase, history[i - 1].phase) << at;
     if (r.phase == history[i - 1].phase && r.lambda == history[i - 1].lambda && r.phase != Phase::warm) {
-      EXPECT_NEAR(r.objective_before, history[i - 1].objective.total(), slack * r.objective.magnitude()) << at;
+      EXPECT_NEAR(r.objective_before, history[i - 1].objective.total(), slack * (r.objective.magnitude() + squares))
+          << at;
     }
   }
 }

@@ -137,7 +137,11 @@ class FitRun {
 
   FitInputs inputs() const {
     const auto given = [](const auto& thing) { return thing ? &*thing : nullptr; };
-    return {given(graph_), given(points_), given(dictionary_), given(codes_)};
+    return {.graph = given(graph_),
+            .graph_points = given(points_),
+            .dictionary = given(dictionary_),
+            .codes = given(codes_),
+            .show_weights = !a_.report.empty()};
   }
 
   Result<T> fit_data() {

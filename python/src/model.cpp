@@ -167,6 +167,7 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
       limited.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                                 std::chrono::duration<double>(*max_seconds));
     Callback<T> each;
+    inputs.show_weights = !callback.is_none();
     if (!callback.is_none())
       each = [&](const Record& record, const State<T>& state) {
         return caller.call([&] {

@@ -44,6 +44,15 @@ PACEWISE_WIDE_TEMPLATE double largest_size(const T* x, Index size) {
   return static_cast<double>(*std::max_element(lane, lane + kLanes));
 }
 
+template <class U, class T>
+PACEWISE_WIDE_TEMPLATE void add_scaled(U* y, const T* x, U f, Index size) {
+  for (Index i = 0; i < size; ++i) y[i] += f * static_cast<U>(x[i]);
+}
+template void add_scaled<float, float>(float*, const float*, float, Index);
+template void add_scaled<float, double>(float*, const double*, float, Index);
+template void add_scaled<double, float>(double*, const float*, double, Index);
+template void add_scaled<double, double>(double*, const double*, double, Index);
+
 #define PACEWISE_INSTANTIATE(T)                                \
   template double inner_product<T>(const T*, const T*, Index); \
   template double sum_of_sizes<T>(const T*, Index);            \

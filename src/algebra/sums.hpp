@@ -11,5 +11,8 @@ template <class T>
 double sum_of_sizes(const T* x, Index size);  // sum |x_i|
 template <class T>
 double largest_size(const T* x, Index size);  // max |x_i|
+/// y += f x
+template <class U, class T>
+void add_scaled(U* y, const T* x, U f, Index size);
 
 }  // namespace pacewise

@@ -7,7 +7,8 @@
 #include "graph/graph.hpp"
 #include "pace/schedule.hpp"
 #include "pacewise/options.hpp"
-#include "solve/objective.hpp"
+#include "pacewise/tuning.hpp"
+#include "solve/codes.hpp"
 
 namespace pacewise {
 
@@ -40,6 +41,8 @@ struct FitInputs {
   const Matrix<double>* dictionary = nullptr;    // m x r: the first B; else samples drawn at random
   const Matrix<double>* codes = nullptr;         // r x n: the first S; else plain sparse coding
   Tuning tuning = {};
+  Vector<Index> parts = {};   // the first sample of each part but the first, ascending: parts have no graph in common
+  bool show_weights = false;  // the callback's state has the weights of every iteration
 };
 
 /// What codes cost, by the options and the beta used

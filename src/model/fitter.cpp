@@ -6,9 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "algebra/dense.hpp"
-#include "solve/consistency.hpp"
-#include "solve/dictionary.hpp"
+#include "solve/objective.hpp"
 
 namespace pacewise {
 namespace {
@@ -20,54 +18,10 @@ constexpr double kRise = std::is_same_v<T, double> ? 1e-10 : 2e-5;
 /// .. of cheap steps, whose products are in float
 constexpr double kCheapRise = 1e-6;
 
-/// 2 max_j |w_j x_j|: above this beta, 0 is optimal for every sample and every dictionary of unit atoms.
-template <class T>
-double zero_beta(const Data<T>& data) {
-  double top = 0;
-  for (Index j = 0; j < data.values.cols(); ++j) {
-    double sum = 0;
-    for (Index i = 0; i < data.values.rows(); ++i) {
-      const double wx = static_cast<double>(data.weights(i, j)) * static_cast<double>(data.values(i, j));
-      sum += wx * wx;
-    }
-    top = std::max(top, 2 * std::sqrt(sum));
-  }
-  return top;
-}
-
-template <class T>
-bool normalise(T* atom, Index m) {
-  double norm = 0;
-  for (Index i = 0; i < m; ++i) norm += static_cast<double>(atom[i]) * static_cast<double>(atom[i]);
-  norm = std::sqrt(norm);
-  if (!(norm > 0)) return false;
-  for (Index i = 0; i < m; ++i) atom[i] = static_cast<T>(static_cast<double>(atom[i]) / norm);
-  return true;
-}
-
-/// r different samples, scaled to unit norm; where there are not enough, random directions
-template <class T>
-Matrix<T> draw_atoms(const Data<T>& data, Index r, Random& random) {
-  const Index m = data.values.rows(), n = data.values.cols();
-  std::vector<double> eligible(static_cast<std::size_t>(n), 0.0);
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < m; ++i)
-      if (data.values(i, j) != T(0) && data.weights(i, j) > T(0)) {
-        eligible[static_cast<std::size_t>(j)] = 1;
-        break;
-      }
-  Matrix<T> B(m, r);
-  for (Index k = 0; k < r; ++k) {
-    const Index j = random.draw(eligible);
-    if (j >= 0) {
-      eligible[static_cast<std::size_t>(j)] = 0;
-      std::copy_n(data.values.col(j), m, B.col(k));
-    } else {
-      for (Index i = 0; i < m; ++i) B(i, k) = static_cast<T>(random.normal());
-    }
-    normalise(B.col(k), m);
-  }
-  return B;
+bool normalise(Vector<double>& atom) {
+  const double norm = eigen(atom).norm();
+  if (norm > 0) eigen(atom) /= norm;
+  return norm > 0;
 }
 
 }  // namespace
@@ -75,48 +29,193 @@ Matrix<T> draw_atoms(const Data<T>& data, Index r, Random& random) {
 template <class T>
 Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Control& control, const FitInputs& inputs,
                   const State<T>* resume)
-    : options_(options), tuning_(inputs.tuning), control_(control), began_(std::chrono::steady_clock::now()) {
+    : options_(options),
+      tuning_(inputs.tuning),
+      show_weights_(inputs.show_weights),
+      control_(control),
+      began_(std::chrono::steady_clock::now()),
+      m_(problem.values.rows),
+      n_(problem.values.cols),
+      level_(options.level) {
   validate(options_);
-  data_ = prepare<T>(problem, options_.normalize, nullptr, control_);
-  m_ = data_.values.rows();
-  n_ = data_.values.cols();
-  level_ = options_.level;
-  notes_ = data_.notes;
-  observed_ = observed_units(data_.weights, m_, n_, level_, control_);
-  effective_ = data_.weights;
-  build_graph_of_data(inputs);
+  make_parts(problem, inputs);
   if (resume != nullptr) {
     check_resumed(*resume);
+    exact_ = resume->history.empty() ? exact_steps(resume->schedule, options_)
+                                     : !std::isinf(resume->history.back().certificate.codes);
     take_state(*resume);
     began_ -=
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(state_.seconds));
     state_.schedule = reopen(state_.schedule, state_.iteration, options_);
     if (state_.schedule.stalled) termination_ = Termination::converged;
   } else {
+    exact_ = exact_steps(state_.schedule, options_);
     start(inputs);
   }
-  terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
-  refresh_losses();
-  remember();
+  evaluate();
+  before_ = whole_state();
   interrupted();
 }
 
-/// state_ and the w v that goes with it
 template <class T>
-void Fitter<T>::take_state(State<T> state) {
-  state_ = std::move(state);
-  effective_ = data_.weights;
-  if (state_.weights.empty()) return;
-  if (one_copy())
-    effective_.entry.take(std::exchange(state_.weights, {}), m_, n_);
-  else
-    combine(data_.weights, state_.weights, level_, m_, n_, effective_);
+void Fitter<T>::make_parts(const Problem<T>& problem, const FitInputs& inputs) {
+  Data<T> data = prepare<T>(problem, options_.normalize, nullptr, control_);
+  notes_ = data.notes;
+  Vector<Index> first{0};
+  first.insert(first.end(), inputs.parts.begin(), inputs.parts.end());
+  first.push_back(n_);
+  if (!std::is_sorted(first.begin(), first.end(), std::less_equal<>()))
+    throw Error("parts: first samples must ascend, from 1 to " + std::to_string(n_ - 1));
+  const auto count = std::ssize(first) - 1;
+  if (count > 1 && inputs.graph != nullptr) throw Error("graph: parts build their own; give none");
+  parts_.reserve(static_cast<std::size_t>(count));
+  for (Index p = 0; p < count; ++p) {
+    Data<T> mine = count > 1 ? slice(data, first[p], first[p + 1] - first[p]) : std::move(data);
+    Graph graph = graph_of(mine, first[p], inputs);
+    notes_.insert(notes_.end(), graph.notes.begin(), graph.notes.end());
+    parts_.emplace_back(std::move(mine), std::move(graph), options_, tuning_, control_);
+  }
+}
+
+/// 1 for each unit with data; empty: all have
+template <class T>
+std::vector<char> Fitter<T>::observed() const {
+  if (level_ == Level::feature) {
+    std::vector<char> any = parts_.front().observed();
+    for (const Part<T>& part : parts_) {
+      if (part.observed().empty()) any.clear();
+      for (std::size_t i = 0; i < any.size(); ++i) any[i] = std::max(any[i], part.observed()[i]);
+    }
+    return any;
+  }
+  const bool all =
+      std::all_of(parts_.begin(), parts_.end(), [](const Part<T>& part) { return part.observed().empty(); });
+  if (all) return {};
+  return all_samples([&](const Part<T>& part) {
+    const Index units = part.samples() * (level_ == Level::element ? m_ : 1);
+    return part.observed().empty() ? std::vector<char>(static_cast<std::size_t>(units), char{1}) : part.observed();
+  });
 }
 
 template <class T>
-void Fitter<T>::remember() {
-  before_ = state_;
-  if (one_copy()) before_.weights = effective_.entry.numbers();
+Graph Fitter<T>::graph_of(const Data<T>& data, Index first, const FitInputs& inputs) {
+  const Index n = data.values.cols();
+  if (!(options_.alpha > 0 || options_.gamma > 0)) return {};
+  if (inputs.graph != nullptr) {
+    const Graph& graph = *inputs.graph;
+    if (graph.laplacian.rows != n && options_.alpha > 0)
+      throw Error("graph: its Laplacian has " + std::to_string(graph.laplacian.rows) +
+                  " rows: must equal the number of samples = " + std::to_string(n));
+    if (graph.incidence.cols != n && options_.gamma > 0)
+      throw Error("graph: its incidence has " + std::to_string(graph.incidence.cols) +
+                  " columns: must equal the number of samples = " + std::to_string(n) + " (or set gamma = 0)");
+    if (!graph.laplacian.empty()) check_laplacian(graph.laplacian);
+    for (const double h : graph.incidence.value)
+      if (!std::isfinite(h)) throw Error("graph: its incidence holds a value that is not finite");
+    return graph;
+  }
+  if (options_.graph == GraphKind::none) return {};
+  Options o = options_;
+  if (n < 2) {
+    notes_.emplace_back("One sample has no neighbours: the graph terms are off.");
+    return {};
+  }
+  if (o.k >= n) {
+    notes_.push_back("k = " + std::to_string(o.k) + " neighbours were asked for, but there are only " +
+                     std::to_string(n) + " samples: k = " + std::to_string(n - 1) + " is used.");
+    o.k = n - 1;
+  }
+  if (inputs.graph_points == nullptr) return build_graph<T>(data, o, control_);
+  if (inputs.graph_points->cols() != n_)
+    throw Error("graph_points has " + std::to_string(inputs.graph_points->cols()) +
+                " columns: must equal the number of samples = " + std::to_string(n_));
+  const Data<double> points =
+      prepare<double>({inputs.graph_points->view().columns(first, n), {}}, Normalize::none, nullptr, control_);
+  return build_graph_from_neighbours<double>(nearest<double>(points, o.k, control_), points, o);
+}
+
+template <class T>
+std::pair<const Part<T>*, Index> Fitter<T>::find(Index j) const {
+  auto part = parts_.begin();
+  for (; j >= part->samples(); ++part) j -= part->samples();
+  return {&*part, j};
+}
+
+/// All of the state, with what the parts hold
+template <class T>
+State<T> Fitter<T>::whole_state() const {
+  State<T> all = state_;
+  const Index r = options_.atoms;
+  all.codes.resize_for_overwrite(r, n_);
+  T* codes = all.codes.data();
+  for (const Part<T>& part : parts_) codes = std::copy_n(part.S.data(), part.S.size(), codes);
+  if (!parts_.front().Qt.empty()) {
+    all.consistency.resize_for_overwrite(sum([](const Part<T>& part) { return part.Qt.cols(); }), r);
+    Index row = 0;
+    for (const Part<T>& part : parts_) {
+      parallel_for(part.Qt.cols(), control_.to_the_end(), [&](Index first, Index count, int) {
+        eigen(all.consistency).middleRows(row + first, count) = eigen(part.Qt.view().columns(first, count)).transpose();
+      });
+      row += part.Qt.cols();
+    }
+  }
+  all.weights = level_ == Level::feature ? parts_.front().weights()
+                                         : all_samples([](const Part<T>& part) { return part.weights(); });
+  return all;
+}
+
+template <class T>
+void Fitter<T>::take_state(State<T> state) {
+  Index first = 0, row = 0;
+  const Index units = level_ == Level::element ? m_ : 1;
+  for (Part<T>& part : parts_) {
+    const Index n = part.samples(), e = part.graph.incidence.rows;
+    part.S = Matrix<T>(state.codes.view().columns(first, n));
+    part.Qt = Matrix<T>();
+    if (!state.consistency.empty()) {
+      part.Qt.resize_for_overwrite(options_.atoms, e);
+      eigen(part.Qt) = eigen(state.consistency).middleRows(row, e).transpose();
+    }
+    part.set_pace(std::numeric_limits<double>::infinity(), {}, control_);
+    if (!state.weights.empty() && (exact_ || level_ != Level::element))
+      part.set_weights(level_ == Level::feature ? state.weights
+                                                : Vector<T>(state.weights.begin() + first * units,
+                                                            state.weights.begin() + (first + n) * units));
+    part.set_lambda(state.schedule.lambda);
+    first += n;
+    row += e;
+  }
+  state_ = std::move(state);
+  state_.codes = Matrix<T>();
+  state_.consistency = Matrix<T>();
+  state_.weights.clear();
+}
+
+/// r different samples, scaled to unit norm; where there are not enough, random directions
+template <class T>
+Matrix<T> Fitter<T>::draw_atoms(Random& random) const {
+  std::vector<double> eligible = all_samples([&](const Part<T>& part) {
+    std::vector<double> out(static_cast<std::size_t>(part.samples()), 0.0);
+    for (Index j = 0; j < part.samples(); ++j)
+      for (Index i = 0; i < m_ && !(out[static_cast<std::size_t>(j)] > 0); ++i)
+        if (part.data.values(i, j) != T(0) && part.data.weights(i, j) > T(0)) out[static_cast<std::size_t>(j)] = 1;
+    return out;
+  });
+  Matrix<T> B(m_, options_.atoms);
+  Vector<double> atom(m_);
+  for (Index k = 0; k < B.cols(); ++k) {
+    const Index j = random.draw(eligible);
+    if (j >= 0) {
+      eligible[static_cast<std::size_t>(j)] = 0;
+      const auto [part, at] = find(j);
+      std::copy_n(part->data.values.col(at), m_, atom.begin());
+    } else {
+      for (double& x : atom) x = random.normal();
+    }
+    normalise(atom);
+    std::copy(atom.begin(), atom.end(), B.col(k));
+  }
+  return B;
 }
 
 template <class T>
@@ -129,9 +228,13 @@ void Fitter<T>::start(const FitInputs& inputs) {
     if (!all_finite(given.data(), given.size())) throw Error(std::string(name) + " has a value that is not finite");
   };
   Random random(options_.seed);
-  state_.beta = options_.beta ? *options_.beta : options_.beta_ratio * zero_beta(data_);
+  state_.beta = options_.beta ? *options_.beta : options_.beta_ratio * [this] {
+    double top = 0;
+    for (const Part<T>& part : parts_) top = std::max(top, part.zero_beta());
+    return top;
+  }();
   penalty().validate(r);
-  state_.dictionary = draw_atoms(data_, r, random);
+  state_.dictionary = draw_atoms(random);
   if (inputs.dictionary != nullptr) {
     if (inputs.dictionary->cols() != r || inputs.dictionary->rows() != m_)
       throw Error("dictionary has " + std::to_string(inputs.dictionary->cols()) + " atoms of " +
@@ -144,60 +247,28 @@ void Fitter<T>::start(const FitInputs& inputs) {
   project_atoms(B, options_.positive_atoms);
   eigen(state_.dictionary) = B.template cast<T>();
   state_.random = random.state();
-  state_.codes = Matrix<T>(r, n_);
   if (inputs.codes != nullptr) {
     check("codes", *inputs.codes, r, n_);
-    state_.codes = cast<T, double>(*inputs.codes);
-    if (options_.positive_codes) eigen(state_.codes) = eigen(state_.codes).cwiseMax(T(0));
+    Matrix<T> codes = cast<T, double>(*inputs.codes);
+    if (options_.positive_codes) eigen(codes) = eigen(codes).cwiseMax(T(0));
+    Index first = 0;
+    for (Part<T>& part : parts_) {
+      part.S = Matrix<T>(codes.view().columns(first, part.samples()));
+      first += part.samples();
+    }
     return;
   }
   // S^(0): plain sparse coding over the first atoms
-  StepOptions options = step_options();
-  if (!exact()) {
-    improve_codes(codes_problem(), nullptr, 0, static_cast<int>(tuning_.start_sweeps), state_.codes, control_);
-    options.tol = std::max(options.tol, tuning_.start_tol);
+  StepOptions step = step_options();
+  if (!exact_) step.tol = std::max(step.tol, tuning_.start_tol);
+  for (Part<T>& part : parts_) {
+    part.S = Matrix<T>(r, part.samples());
+    if (!exact_) {
+      part.measure(state_.dictionary, level_, false, control_);
+      part.improve_codes(state_.dictionary, terms(part), 0, static_cast<int>(tuning_.start_sweeps), control_);
+    }
+    part.solve_codes(state_.dictionary, terms(part), step, control_);
   }
-  solve_codes(codes_problem(), state_.codes, options, control_);
-}
-
-template <class T>
-void Fitter<T>::build_graph_of_data(const FitInputs& inputs) {
-  const bool wanted = options_.alpha > 0 || options_.gamma > 0;
-  if (!wanted) return;
-  if (inputs.graph != nullptr) {
-    graph_ = *inputs.graph;
-    if (graph_.laplacian.rows != n_ && options_.alpha > 0)
-      throw Error("graph: its Laplacian has " + std::to_string(graph_.laplacian.rows) +
-                  " rows: must equal the number of samples = " + std::to_string(n_));
-    if (graph_.incidence.cols != n_ && options_.gamma > 0)
-      throw Error("graph: its incidence has " + std::to_string(graph_.incidence.cols) +
-                  " columns: must equal the number of samples = " + std::to_string(n_) + " (or set gamma = 0)");
-    if (!graph_.laplacian.empty()) check_laplacian(graph_.laplacian);
-    for (const double h : graph_.incidence.value)
-      if (!std::isfinite(h)) throw Error("graph: its incidence holds a value that is not finite");
-    return;
-  }
-  if (options_.graph == GraphKind::none) return;
-  Options o = options_;
-  if (n_ < 2) {
-    notes_.emplace_back("One sample has no neighbours: the graph terms are off.");
-    return;
-  }
-  if (o.k >= n_) {
-    notes_.push_back("k = " + std::to_string(o.k) + " neighbours were asked for, but there are only " +
-                     std::to_string(n_) + " samples: k = " + std::to_string(n_ - 1) + " is used.");
-    o.k = n_ - 1;
-  }
-  if (inputs.graph_points != nullptr) {
-    if (inputs.graph_points->cols() != n_)
-      throw Error("graph_points has " + std::to_string(inputs.graph_points->cols()) +
-                  " columns: must equal the number of samples = " + std::to_string(n_));
-    const Data<double> points = prepare<double>({*inputs.graph_points, {}}, Normalize::none, nullptr, control_);
-    graph_ = build_graph_from_neighbours<double>(nearest<double>(points, o.k, control_), points, o);
-  } else {
-    graph_ = build_graph<T>(data_, o, control_);
-  }
-  notes_.insert(notes_.end(), graph_.notes.begin(), graph_.notes.end());
 }
 
 template <class T>
@@ -206,36 +277,11 @@ void Fitter<T>::check_resumed(const State<T>& s) const {
   if (s.dictionary.rows() != m_ || s.codes.cols() != n_ || s.dictionary.cols() != options_.atoms ||
       s.codes.rows() != options_.atoms || (!s.weights.empty() && static_cast<Index>(s.weights.size()) != units) ||
       (!s.consistency.empty() &&
-       (s.consistency.rows() != graph_.incidence.rows || s.consistency.cols() != options_.atoms)))
+       (s.consistency.rows() != sum([](const Part<T>& part) { return part.graph.incidence.rows; }) ||
+        s.consistency.cols() != options_.atoms)))
     throw Error("resume: the stored state is for " + std::to_string(s.codes.cols()) + " samples, " +
                 std::to_string(s.dictionary.rows()) + " features, " + std::to_string(s.dictionary.cols()) +
                 " atoms and does not fit these data and options");
-}
-
-template <class T>
-Coupling<T> Fitter<T>::coupling() const {
-  Coupling<T> c;
-  if (!graph_terms()) return c;
-  if (!graph_.laplacian.empty()) {
-    c.laplacian = &graph_.laplacian;
-    c.alpha = options_.alpha;
-  }
-  if (!graph_.incidence.empty() && !state_.consistency.empty()) {
-    c.incidence = &graph_.incidence;
-    c.consistency = &state_.consistency;
-    c.gamma = options_.gamma;
-  }
-  return c;
-}
-
-template <class T>
-CodesProblem<T> Fitter<T>::codes_problem() const {
-  return {data_.values, effective_, state_.dictionary, penalty(), coupling()};
-}
-
-template <class T>
-DictionaryProblem<T> Fitter<T>::dictionary_problem() const {
-  return {data_.values, effective_, state_.codes, options_.positive_atoms};
 }
 
 template <class T>
@@ -251,17 +297,88 @@ double Fitter<T>::elapsed() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
 }
 
+/// Losses at the current B and S. While polishing exactly nobody asks for those of units.
 template <class T>
-void Fitter<T>::refresh_losses() {
-  unit_losses<T>(data_.values, data_.weights, state_.dictionary, state_.codes, level_, control_, losses_);
+void Fitter<T>::measure() {
+  const Level level = exact_ && state_.schedule.phase == Phase::polish ? Level::none : level_;
+  for (Part<T>& part : parts_) part.measure(state_.dictionary, level, exact_, control_);
+  if (level != Level::feature) return;
+  feature_losses_ = parts_.front().losses();
+  for (std::size_t p = 1; p < parts_.size(); ++p)
+    for (Index i = 0; i < m_; ++i) feature_losses_[i] += parts_[p].losses()[i];
 }
 
-/// Those of entries are as large as the data: while B and S move they are only in the way. Small ones stay: to be given
-/// fresh pages in every iteration would cost them 3 % of the fit.
+/// All sums at the current point
 template <class T>
-void Fitter<T>::forget_losses() {
-  constexpr std::size_t large = std::size_t{1} << 25;
-  if (losses_.size() * sizeof(T) >= large) losses_ = Vector<T>();
+void Fitter<T>::evaluate() {
+  SS_ = sum([&](const Part<T>& part) { return part.gram(exact_, false, control_); });
+  QQ_ = parts_.front().Qt.empty() ? EigenMatrix<double>() : map_gram();
+  sum_terms();
+  measure();
+  sum_pace();
+}
+
+template <class T>
+EigenMatrix<double> Fitter<T>::map_gram() const {
+  return sum([&](const Part<T>& part) {
+    return exact_ ? sum_of_outer_products<T>(part.Qt, control_) : sum_of_outer_products<T, float>(part.Qt, control_);
+  });
+}
+
+/// V <- the best weights for the losses now, at the iteration's lambda
+template <class T>
+void Fitter<T>::set_pace() {
+  feature_weights_.clear();
+  if (level_ == Level::feature && paced())
+    solve_weights(feature_losses_, options_.regularizer, state_.schedule.lambda, feature_weights_, control_);
+  for (Part<T>& part : parts_) part.set_pace(state_.schedule.lambda, feature_weights_, control_);
+}
+
+/// Fit and F
+template <class T>
+void Fitter<T>::sum_pace() {
+  if (level_ == Level::feature && paced()) {
+    Vector<T> v = parts_.front().weights();
+    if (!exact_) solve_weights(feature_losses_, options_.regularizer, state_.schedule.lambda, v, control_);
+    pace_ = summarize(feature_losses_, v, observed(), options_.regularizer, state_.schedule.lambda, control_);
+  } else if (level_ == Level::feature) {
+    pace_ = PaceSummary();
+    for (const Part<T>& part : parts_) pace_.fit += std::accumulate(part.losses().begin(), part.losses().end(), 0.0);
+  } else {
+    pace_ = sum([&](const Part<T>& part) { return part.pace_sums(control_); }).summary();
+  }
+}
+
+/// Sparsity, manifold and consistency
+template <class T>
+void Fitter<T>::sum_terms() {
+  const CodeSums sums = sum([&](const Part<T>& part) { return part.code_sums(terms(part), exact_, control_); });
+  cancelled_ = QQ_.size() > 0 ? options_.gamma * sums.edges : 0;
+  terms_ = code_objective(sums, penalty(), graph_terms() ? options_.alpha : 0, options_.gamma, options_.eta,
+                          graph_terms() ? QQ_ : EigenMatrix<double>(), SS_);
+}
+
+/// The value below which this share of the non-zero losses lies
+template <class T>
+double Fitter<T>::loss_quantile_of(double share) const {
+  if (level_ == Level::feature) return loss_quantile(feature_losses_, share, observed(), control_);
+  if (level_ == Level::sample) {
+    const Vector<T> losses = all_samples([](const Part<T>& part) { return part.losses(); });
+    return loss_quantile(losses, share, observed(), control_);
+  }
+  const auto of_entries = [&]<class U>(U) {
+    Index pieces = 0;
+    for (const Part<T>& part : parts_) pieces += block_count(part.samples());
+    const LossesInPieces<U> losses = [&](const auto& use) {
+      Index from = 0;
+      for (const Part<T>& part : parts_) {
+        part.template entry_losses<U>(from, use, control_);
+        from += block_count(part.samples());
+      }
+    };
+    return loss_quantile<U>(pieces, losses, share, control_);
+  };
+  return exact_ ? of_entries(T()) : of_entries(float());
 }
 
 template <class T>
@@ -270,21 +387,13 @@ LossSummary Fitter<T>::summarize_losses() const {
   if (level_ == Level::none) return out;
   const Options& s = options_;
   if (about_to_pace(state_.schedule, s))
-    out.lambda_select =
-        loss_quantile(losses_, s.pace == Pace::quantile ? quantile_share(s, 0) : s.select, observed_, control_);
+    out.lambda_select = loss_quantile_of(s.pace == Pace::quantile ? quantile_share(s, 0) : s.select);
   if (state_.schedule.phase != Phase::paced) return out;
-  if (s.pace == Pace::quantile) {
-    out.lambda_target = loss_quantile(losses_, quantile_share(s, state_.schedule.in_phase), observed_, control_);
-    return out;
-  }
-  for (std::size_t u = 0; u < losses_.size(); ++u)
-    if (observed_.empty() || observed_[u] != 0) out.largest = std::max(out.largest, static_cast<double>(losses_[u]));
+  if (s.pace == Pace::quantile)
+    out.lambda_target = loss_quantile_of(quantile_share(s, state_.schedule.in_phase));
+  else
+    out.largest = pace_.largest;
   return out;
-}
-
-template <class T>
-void Fitter<T>::sum_up() {
-  pace_ = summarize(losses_, pace_weights(), observed_, options_.regularizer, state_.schedule.lambda, control_);
 }
 
 template <class T>
@@ -305,9 +414,12 @@ void Fitter<T>::begin_iteration() {
   record_.iteration = state_.iteration + 1;
   record_.phase = state_.schedule.phase;
   record_.lambda = state_.schedule.lambda;
-  if (was != state_.schedule.phase) terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
-  sum_up();
-  record_.objective_before = objective_ = objective_now().total();
+  if (exact_ != exact_steps(state_.schedule, options_)) {
+    exact_ = !exact_;
+    evaluate();
+  } else if (was != state_.schedule.phase) {
+    sum_terms();
+  }
 }
 
 template <class T>
@@ -334,7 +446,8 @@ void Fitter<T>::check_descent(const char* step) {
   if (interrupted()) return;  // a sum cut short says nothing
   const Objective now = objective_now();
   const double rise = now.total() - objective_;
-  if (!(rise <= (exact() ? kRise<T> : kCheapRise) * now.magnitude())) {
+  // |H - Q S|^2 is a difference of numbers up to |H|^2
+  if (!(rise <= (exact_ ? kRise<T> : kCheapRise) * (now.magnitude() + cancelled_))) {
     std::ostringstream text;
     text.precision(17);
     text << "iteration " << record_.iteration << ", " << step << " step: the objective went from " << objective_
@@ -347,43 +460,50 @@ void Fitter<T>::check_descent(const char* step) {
 
 template <class T>
 void Fitter<T>::update_weights() {
-  if (over_ || level_ == Level::none) return;
-  if (!paced() && pace_weights().empty()) return;
-  if (paced()) {
-    Vector<T> v = one_copy() ? effective_.entry.release() : std::move(state_.weights);
-    solve_weights(losses_, options_.regularizer, state_.schedule.lambda, v, control_);
-    if (one_copy()) {
-      effective_.entry.take(std::move(v), m_, n_);
-    } else {
-      state_.weights = std::move(v);
-      combine(data_.weights, state_.weights, level_, m_, n_, effective_);
-    }
-    sum_up();
-  } else {  // polishing: back to the user's weights alone
-    state_.weights.clear();
-    effective_ = data_.weights;
-    sum_up();
-    record_.objective_before = objective_ = objective_now().total();
-  }
+  if (over_) return;
+  for (Part<T>& part : parts_) part.set_lambda(state_.schedule.lambda);
+  const bool held = exact_ && paced();  // else the iteration begins with the weights that are best for its lambda
+  if (held) sum_pace();
+  record_.objective_before = objective_ = objective_now().total();
+  set_pace();
+  sum_pace();
+  record_.selected = pace_.selected;
+  record_.mean_weight = pace_.mean_weight;
+  if (!held) record_.objective_before = objective_ = objective_now().total();
   check_descent("weights");
 }
 
 template <class T>
 void Fitter<T>::update_dictionary() {
   if (over_) return;
-  forget_losses();
-  if (!exact()) {
-    improve_dictionary(dictionary_problem(), 1, state_.dictionary, control_);
-    record_.certificate.dictionary = std::numeric_limits<double>::infinity();
-    interrupted();
-    return;  // the fit is known again after the codes step, and checked there
+  EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
+  if (exact_) {
+    const DictionaryReport report = solve_dictionary(
+        sum([&](const Part<T>& part) {
+          return dictionary_curvature(part.dictionary_problem(), true, tuning_, control_);
+        }),
+        [&](const EigenMatrix<double>& at) {
+          return sum([&](const Part<T>& part) { return dictionary_gradient(part.dictionary_problem(), at, control_); });
+        },
+        options_.positive_atoms, B, step_options(), control_);
+    record_.certificate.dictionary = report.certificate;
+    if (interrupted()) return;
+    eigen(state_.dictionary) = B.template cast<T>();
+    pace_.fit = report.fit;  // all that has changed; losses are wanted again after the codes step
+    check_descent("dictionary");
+    return;
   }
-  const DictionaryReport report =
-      solve_dictionary<T>(dictionary_problem(), state_.dictionary, step_options(), control_);
-  record_.certificate.dictionary = report.certificate;
+  record_.certificate.dictionary = std::numeric_limits<double>::infinity();
+  const bool weighted = parts_.front().weighs_samples();
+  Curvature bound;
+  bound.A = weighted ? sum([&](const Part<T>& part) { return part.gram(false, true, control_); }) : SS_;
+  bound.f = parts_.front().row_bounds();
+  for (const Part<T>& part : parts_) bound.f = bound.f.cwiseMax(part.row_bounds());
+  const EigenMatrix<double> N = sum([&](const Part<T>& part) { return part.cheap_gradient(control_); });
   if (interrupted()) return;
-  pace_.fit = report.fit;  // all that has changed; losses are wanted again after the codes step
-  check_descent("dictionary");
+  sweep_atoms(bound, N, options_.positive_atoms, 1, 0, B, tuning_, control_);
+  eigen(state_.dictionary) = B.template cast<T>();
+  interrupted();  // the fit is known again after the codes step, and checked there
 }
 
 /// An atom no sample uses is replaced by a sample drawn in proportion to its self-paced weight times its residual, with
@@ -393,91 +513,81 @@ template <class T>
 void Fitter<T>::revive_atoms() {
   if (over_) return;
   const Index r = options_.atoms;
-  const Marks used = parallel_sum(n_, control_.to_the_end(), Marks(r), [&](Index first, Index count, int, Marks& mine) {
-    for (Index j = first; j < first + count; ++j)
-      for (Index k = 0; k < r; ++k)
-        if (state_.codes(k, j) != T(0)) mine[k] = 1;
-  });
+  const Marks used = sum([&](const Part<T>& part) { return part.used_atoms(control_); });
   record_.dead_atoms = static_cast<Index>(std::count(used.begin(), used.end(), char{0}));
   // With beta so large that nothing is used, or at the very start, there is nothing to learn from: leave the draw.
   if (record_.dead_atoms == 0 || record_.dead_atoms == r) return;
-  const Vector<T> residual =
-      unit_losses<T>(data_.values, effective_, state_.dictionary, state_.codes, Level::sample, control_);
-  std::vector<double> chance(residual.begin(), residual.end());
+  const Vector<double> losses =
+      all_samples([&](const Part<T>& part) { return part.trusted_losses(state_.dictionary, control_.to_the_end()); });
+  std::vector<double> chance(losses.begin(), losses.end());
   Random random(state_.random);
   for (Index k = 0; k < r; ++k) {
     if (used[k] != 0) continue;
     const Index j = random.draw(chance);
     if (j < 0) break;
     chance[static_cast<std::size_t>(j)] = 0;
-    T* atom = state_.dictionary.col(k);
-    for (Index i = 0; i < m_; ++i) {
-      T model = 0;
-      for (Index l = 0; l < r; ++l)
-        if (l != k) model += state_.dictionary(i, l) * state_.codes(l, j);
-      T trust = data_.weights(i, j) > T(0) ? T(1) : T(0);
-      if (!pace_weights().empty() && level_ == Level::element)
-        trust *= pace_weights()[static_cast<std::size_t>(j * m_ + i)];
-      if (!pace_weights().empty() && level_ == Level::feature) trust *= pace_weights()[static_cast<std::size_t>(i)];
-      atom[i] = trust * data_.values(i, j) + (1 - trust) * model;
-      if (options_.positive_atoms) atom[i] = std::max(atom[i], T(0));
-    }
-    if (!normalise(atom, m_)) std::fill_n(atom, m_, T(0));
+    const auto [part, at] = find(j);
+    Vector<double> atom = part->trusted_sample(state_.dictionary, at);
+    if (options_.positive_atoms) eigen(atom) = eigen(atom).cwiseMax(0.0);
+    if (!normalise(atom)) std::fill(atom.begin(), atom.end(), 0.0);
+    std::copy(atom.begin(), atom.end(), state_.dictionary.col(k));
   }
   state_.random = random.state();
 }
 
 template <class T>
 void Fitter<T>::update_consistency() {
-  if (over_ || !graph_terms() || !(options_.gamma > 0) || graph_.incidence.empty()) return;
-  const bool first = state_.consistency.empty();
-  const StepReport report =
-      solve_consistency<T>(graph_.incidence, state_.codes, options_.eta, state_.consistency, control_);
-  record_.certificate.consistency = report.certificate;
-  if (interrupted() || (!first && !exact())) return;
-  terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
+  if (over_ || !graph_terms() || !(options_.gamma > 0)) return;
+  if (sum([](const Part<T>& part) { return part.graph.incidence.rows; }) == 0) return;
+  const bool first = QQ_.size() == 0;
+  EigenMatrix<double> ridged = SS_;
+  ridged.diagonal().array() += options_.eta;
+  for (Part<T>& part : parts_) part.update_consistency(ridged, exact_, control_);
+  if (interrupted()) return;
+  QQ_ = map_gram();
+  if (!exact_) record_.certificate.consistency = std::numeric_limits<double>::infinity();
+  if (!exact_ && !first) return;
+  if (exact_)
+    record_.certificate.consistency =
+        sum([&](const Part<T>& part) { return part.consistency_gap(ridged, control_); }).relative();
+  sum_terms();
   if (first)  // the term has just come in
     record_.objective_before = objective_ = objective_now().total();
-  if (exact()) check_descent("consistency");
+  if (exact_) check_descent("consistency");
 }
 
 template <class T>
 void Fitter<T>::update_codes() {
   if (over_) return;
-  const CodesProblem<T> problem = codes_problem();
-  if (problem.coupling.manifold() && !order_) order_.emplace(graph_.laplacian, control_, tuning_);
-  const CoupledGraph* order = order_ ? &*order_ : nullptr;
-  if (exact()) {
-    record_.certificate.codes = solve_codes(problem, state_.codes, step_options(), control_, order).certificate;
-  } else {
-    const bool early = state_.schedule.phase == Phase::plain || state_.schedule.phase == Phase::warm;
-    const double passes = early ? tuning_.first_passes : tuning_.passes;
-    improve_codes(problem, order, static_cast<int>(passes), static_cast<int>(tuning_.sweeps), state_.codes, control_);
-    record_.certificate.codes = std::numeric_limits<double>::infinity();
+  const bool early = state_.schedule.phase == Phase::plain || state_.schedule.phase == Phase::warm;
+  const int passes = static_cast<int>(early ? tuning_.first_passes : tuning_.passes);
+  record_.certificate.codes = exact_ ? 0 : std::numeric_limits<double>::infinity();
+  for (Part<T>& part : parts_) {
+    const CodeTerms<T> own = terms(part);
+    if (exact_)
+      record_.certificate.codes = std::max(
+          record_.certificate.codes, part.solve_codes(state_.dictionary, own, step_options(), control_).certificate);
+    else
+      part.improve_codes(state_.dictionary, own, passes, static_cast<int>(tuning_.sweeps), control_);
   }
   if (interrupted()) return;
-  terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
-  refresh_losses();
-  sum_up();
+  SS_ = sum([&](const Part<T>& part) { return part.gram(exact_, false, control_); });
+  sum_terms();
+  measure();
+  sum_pace();
   check_descent("codes");
 }
 
 template <class T>
 double Fitter<T>::density() const {
-  const Index all =
-      parallel_sum(n_, control_.to_the_end(), Index{0}, [&](Index first, Index count, int, Index& nonzero) {
-        const T* codes = state_.codes.col(first);
-        nonzero += options_.atoms * count - std::count(codes, codes + options_.atoms * count, T(0));
-      });
-  return static_cast<double>(all) / static_cast<double>(std::max<Index>(state_.codes.size(), 1));
+  const Index nonzero = sum([&](const Part<T>& part) { return part.nonzeros(control_); });
+  return static_cast<double>(nonzero) / static_cast<double>(std::max<Index>(n_ * options_.atoms, 1));
 }
 
 template <class T>
 bool Fitter<T>::end_iteration(const Callback<T>& callback) {
   if (over_) return false;
   record_.objective = objective_now();
-  record_.selected = pace_.selected;
-  record_.mean_weight = pace_.mean_weight;
   record_.density = density();
   record_.seconds = elapsed();
   if (interrupted()) return false;
@@ -489,10 +599,15 @@ bool Fitter<T>::end_iteration(const Callback<T>& callback) {
   const double fall = magnitude > 0 ? (record_.objective_before - record_.objective.total()) / magnitude : 0;
   state_.step_tol = std::clamp(0.01 * fall, std::min(options_.step_tol, 1e-4), 1e-4);
   state_.history.push_back(record_);
-  remember();
+  before_ = whole_state();
   if (state_.schedule.finished)
     termination_ = state_.schedule.stalled ? Termination::converged : Termination::iteration_limit;
-  if (callback && !callback(record_, before_)) {
+  if (!callback) return true;
+  const bool made = show_weights_ && paced() && before_.weights.empty();
+  if (made) before_.weights = all_samples([&](const Part<T>& part) { return part.entry_weights(control_); });
+  const bool more = callback(record_, before_);
+  if (made) before_.weights.clear();
+  if (!more) {
     fail(Termination::cancelled, "the callback asked to stop");
     return false;
   }
@@ -501,37 +616,53 @@ bool Fitter<T>::end_iteration(const Callback<T>& callback) {
 
 template <class T>
 Result<T> Fitter<T>::result() {
-  // What is reported is computed afresh at the returned point, cancelled or not: it takes one pass.
+  // What is reported is computed afresh at the returned point, in T, cancelled or not: it takes one pass.
   control_.cancel = nullptr;
   control_.deadline.reset();
   Result<T> out;
   before_ = State<T>();
-  terms_ = code_terms<T>(state_.codes, penalty(), coupling(), options_.eta, control_);
-  refresh_losses();
-  sum_up();
+  exact_ = true;
+  evaluate();
+  out.state = whole_state();
+  if (paced() && out.state.weights.empty()) set_pace();  // cheap iterations leave none behind
+  sum_pace();
   out.objective = objective_now();
-  out.certificate.codes = codes_certificate(codes_problem(), state_.codes, control_);
-  out.certificate.dictionary = dictionary_certificate<T>(dictionary_problem(), state_.dictionary, control_);
-  if (coupling().consistent())
+  out.certificate.codes =
+      sum([&](const Part<T>& part) { return part.codes_gap(state_.dictionary, terms(part), control_); }).relative();
+  const EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
+  out.certificate.dictionary = dictionary_residual(
+      sum([&](const Part<T>& part) { return curvature_diagonals(part.dictionary_problem(), control_); }),
+      sum([&](const Part<T>& part) { return dictionary_gradient(part.dictionary_problem(), B, control_); }).N,
+      options_.positive_atoms, B);
+  if (graph_terms() && QQ_.size() > 0) {
+    EigenMatrix<double> ridged = SS_;
+    ridged.diagonal().array() += options_.eta;
     out.certificate.consistency =
-        consistency_certificate<T>(graph_.incidence, state_.codes, options_.eta, state_.consistency, control_);
-  if (one_copy()) state_.weights = effective_.entry.release();
-  effective_ = Weights<T>();
-  out.lambda = state_.pace_lambda;
-  if (level_ != Level::none) {
-    solve_weights(losses_, options_.regularizer, out.lambda, out.weights, control_);
-    out.selected = summarize(losses_, out.weights, observed_, options_.regularizer, out.lambda, control_).selected;
+        sum([&](const Part<T>& part) { return part.consistency_gap(ridged, control_); }).relative();
   }
   out.density = density();
+  for (Part<T>& part : parts_) {
+    part.forget_weights();
+    part.measure(state_.dictionary, level_, true, control_);
+  }
+  out.losses =
+      level_ == Level::feature ? feature_losses_ : all_samples([](const Part<T>& part) { return part.losses(); });
+  out.lambda = state_.pace_lambda;
+  if (level_ != Level::none) {
+    solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_);
+    out.selected = summarize(out.losses, out.weights, observed(), options_.regularizer, out.lambda, control_).selected;
+  }
   out.termination = termination_;
   out.detail = detail_;
   out.options = options_;
   out.threads = thread_count(control_);
   out.notes = notes_;
-  out.losses = std::move(losses_);
-  out.data = std::move(data_);
-  out.graph = std::move(graph_);
-  out.state = std::move(state_);
+  out.data = std::move(parts_.front().data);
+  out.graph = std::move(parts_.front().graph);
+  for (std::size_t p = 1; p < parts_.size(); ++p) {
+    append(out.data, std::move(parts_[p].data));
+    append(out.graph, std::move(parts_[p].graph));
+  }
   return out;
 }
 

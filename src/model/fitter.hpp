@@ -4,15 +4,13 @@
 
 #include "algebra/random.hpp"
 #include "model/fit.hpp"
+#include "model/part.hpp"
 #include "pace/schedule.hpp"
-#include "solve/coupled.hpp"
-#include "solve/dictionary.hpp"
-#include "solve/weights.hpp"
 
 namespace pacewise {
 
-/// The steps of the fit loop over one state. Every step lowers the objective at the iteration's lambda; that is checked
-/// after each one, and a rise ends the run with the state before the iteration.
+/// The whole of a fit: dictionary, schedule, objective, history; its parts hold the samples. Every step lowers the
+/// objective at the iteration's lambda; that is checked, and a rise ends the run with the state before the iteration.
 template <class T>
 class Fitter {
  public:
@@ -30,54 +28,76 @@ class Fitter {
   Result<T> result();
 
  private:
+  void make_parts(const Problem<T>& problem, const FitInputs& inputs);
+  Graph graph_of(const Data<T>& data, Index first, const FitInputs& inputs);
   void start(const FitInputs& inputs);
-  void build_graph_of_data(const FitInputs& inputs);
+  Matrix<T> draw_atoms(Random& random) const;
   void check_resumed(const State<T>& state) const;
-  Coupling<T> coupling() const;
-  CodesProblem<T> codes_problem() const;
-  DictionaryProblem<T> dictionary_problem() const;
+  /// The sum over the parts, in their order, of what they return
+  template <class Of>
+  auto sum(const Of& of) const {
+    auto all = of(parts_.front());
+    for (std::size_t p = 1; p < parts_.size(); ++p) all += of(parts_[p]);
+    return all;
+  }
+  /// The numbers that of(part) returns, one for each sample
+  template <class Of>
+  auto all_samples(const Of& of) const {
+    auto all = of(parts_.front());
+    for (std::size_t p = 1; p < parts_.size(); ++p) {
+      const auto more = of(parts_[p]);
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }
+  /// The part that has sample j, and j there
+  std::pair<const Part<T>*, Index> find(Index j) const;
+
   Penalty penalty() const { return penalty_of(options_, state_.beta); }
-  bool exact() const { return exact_steps(state_.schedule, options_); }
   bool graph_terms() const {
-    return state_.schedule.phase != Phase::plain && !(graph_.laplacian.empty() && graph_.incidence.empty());
+    return state_.schedule.phase != Phase::plain && (options_.alpha > 0 || options_.gamma > 0);
   }
   bool paced() const { return !std::isinf(state_.schedule.lambda); }
-  /// Where entries are paced and the user gave them no weights, w v is v: it is kept once, in effective_.
-  bool one_copy() const { return level_ == Level::element && data_.weights.entry.empty(); }
-  const Vector<T>& pace_weights() const { return one_copy() ? effective_.entry.numbers() : state_.weights; }
+  CodeTerms<T> terms(const Part<T>& part) const { return part.terms(penalty(), graph_terms(), QQ_); }
+  State<T> whole_state() const;
   void take_state(State<T> state);
-  void remember();
-  void refresh_losses();
-  void forget_losses();
-  void sum_up();
+  std::vector<char> observed() const;
+  void measure();
+  void evaluate();
+  EigenMatrix<double> map_gram() const;
+  void set_pace();
+  void sum_terms();
+  void sum_pace();
+  double loss_quantile_of(double share) const;
+  LossSummary summarize_losses() const;
   Objective objective_now() const;
   void check_descent(const char* step);
   void fail(Termination why, std::string detail);
   bool interrupted();
   double elapsed() const;
   StepOptions step_options() const;
-  LossSummary summarize_losses() const;
   double density() const;
 
   SerialBlas serial_;
   Options options_;
   Tuning tuning_;
+  bool show_weights_;
   Control control_;
   std::chrono::steady_clock::time_point began_;
-  Data<T> data_;
-  Graph graph_;
-  std::optional<CoupledGraph> order_;  // of the samples in proximal passes
   std::vector<std::string> notes_;
   Index m_ = 0, n_ = 0;
-  Level level_;                 // of the losses: none keeps the samples' losses
-  std::vector<char> observed_;  // units with data
-  State<T> state_, before_;     // before_: the state after the last completed iteration
-  Weights<T> effective_;        // w v
-  Vector<T> losses_;            // at the current B and S
-  PaceSummary pace_;            // sums over the losses and weights
-  Objective terms_;             // sparsity, manifold, consistency at the current S and Q
+  Level level_;  // of the losses: none keeps the samples' losses
+  std::vector<Part<T>> parts_;
+  State<T> state_;   // codes, consistency and weights are with the parts
+  State<T> before_;  // after the last completed iteration, all of it
+  Vector<T> feature_losses_, feature_weights_;
+  EigenMatrix<double> SS_, QQ_;  // S S'; Q'Q, empty before the first Q-step
+  PaceSummary pace_;             // sums over the losses and weights
+  Objective terms_;              // sparsity, manifold, consistency at the current S and Q
+  double cancelled_ = 0;         // gamma |H|^2, of which the consistency term is what is left
   Record record_;
   double objective_ = 0;  // after the last step
+  bool exact_ = false;    // how the steps of this iteration are solved, and its sums
   bool over_ = false;
   Termination termination_ = Termination::iteration_limit;
   std::string detail_;

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "algebra/random.hpp"
-#include "solve/code_terms.hpp"
 #include "solve/dictionary.hpp"
+#include "solve/objective.hpp"
 #include "solve/weights.hpp"
 
 namespace pacewise {

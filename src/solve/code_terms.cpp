@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "algebra/sums.hpp"
+#include "solve/proximal.hpp"
+
 namespace pacewise {
 
 void Penalty::validate(Index atoms) const {
@@ -17,46 +20,57 @@ void Penalty::validate(Index atoms) const {
     if (!(p >= 0) || !std::isfinite(p)) refuse("atom_penalty", p, "finite and >= 0");
 }
 
-template <class T>
-Matrix<double> sum_of_outer_products(MatrixView<const T> A, const Control& control) {
+template <class T, class U>
+EigenMatrix<double> sum_of_outer_products(MatrixView<const T> A, const Control& control) {
+  const SerialBlas serial;
   const Index r = A.rows;
-  struct Sum {
-    EigenMatrix<double> gram;
-    Sum& operator+=(const Sum& other) {
-      gram += other.gram;
-      return *this;
-    }
-  };
-  const Sum sum = parallel_sum(
-      A.cols, control, Sum{EigenMatrix<double>::Zero(r, r)},
-      [&](Index first, Index count, int, Sum& mine) {
-        const EigenMatrix<double> part = eigen(A.columns(first, count)).template cast<double>();
-        mine.gram.noalias() += part * part.transpose();
+  return parallel_sum(
+      A.cols, control, EigenMatrix<double>(EigenMatrix<double>::Zero(r, r)),
+      [&](Index first, Index count, int, EigenMatrix<double>& sum) {
+        const EigenMatrix<U> part = eigen(A.columns(first, count)).template cast<U>();
+        sum += (part * part.transpose()).template cast<double>();
       },
       256, 8);
-  Matrix<double> out(r, r);
-  eigen(out) = sum.gram;
+}
+
+template <class T>
+Matrix<T> transposed(MatrixView<const T> Q, const Control& control) {
+  Matrix<T> out;
+  out.resize_for_overwrite(Q.cols, Q.rows);
+  parallel_for(Q.rows, control.to_the_end(), [&](Index first, Index count, int) {
+    eigen(out.view().columns(first, count)) = eigen(Q).middleRows(first, count).transpose();
+  });
   return out;
 }
 
 template <class T>
+CodeTerms<T>::CodeTerms(const Penalty& penalty, const Coupling<T>& coupling, Index atoms, MatrixView<const T> Qt,
+                        const EigenMatrix<double>& QQ)
+    : penalty_(penalty), coupling_(coupling), Qt_(Qt) {
+  set_quadratic(atoms, QQ);
+}
+
+template <class T>
 CodeTerms<T>::CodeTerms(const Penalty& penalty, const Coupling<T>& coupling, Index atoms, const Control& control)
-    : penalty_(penalty), coupling_(coupling), p_(atoms) {
+    : penalty_(penalty), coupling_(coupling) {
   penalty.validate(atoms);
-  for (Index k = 0; k < atoms; ++k) p_[k] = penalty.of(k);
+  EigenMatrix<double> QQ;
   if (coupling.consistent()) {
-    const Matrix<T>& Q = *coupling.consistency;
-    Qt_.resize_for_overwrite(atoms, Q.rows());
-    parallel_for(Q.rows(), control.to_the_end(), [&](Index first, Index count, int) {
-      eigen(Qt_.view().columns(first, count)) = eigen(Q).middleRows(first, count).transpose();
-    });
-    C_ = sum_of_outer_products<T>(Qt_, control);
-    eigen(C_) *= coupling.gamma;
+    own_ = transposed<T>(*coupling.consistency, control);
+    Qt_ = own_;
+    QQ = sum_of_outer_products<T>(Qt_, control);
   }
-  if (penalty.l2 > 0) {
-    if (C_.empty()) C_.resize(atoms, atoms);
-    eigen(C_).diagonal().array() += penalty.l2;
-  }
+  set_quadratic(atoms, QQ);
+}
+
+template <class T>
+void CodeTerms<T>::set_quadratic(Index atoms, const EigenMatrix<double>& QQ) {
+  p_.resize(atoms);
+  for (Index k = 0; k < atoms; ++k) p_[k] = penalty_.of(k);
+  if (Qt_.empty() && !(penalty_.l2 > 0)) return;
+  C_.resize(atoms, atoms);
+  if (!Qt_.empty()) eigen(C_) = coupling_.gamma * QQ;
+  eigen(C_).diagonal().array() += penalty_.l2;
 }
 
 template <class T>
@@ -64,11 +78,8 @@ template <class U>
 void CodeTerms<T>::add_linear(Index j, U* y) const {
   if (Qt_.empty()) return;
   const Sparse& H = *coupling_.incidence;
-  for (Index at = H.start[j]; at < H.start[j + 1]; ++at) {
-    const T* q = Qt_.col(H.index[at]);
-    const U h = static_cast<U>(coupling_.gamma * H.value[at]);
-    for (Index k = 0; k < Qt_.rows(); ++k) y[k] += h * static_cast<U>(q[k]);
-  }
+  for (Index at = H.start[j]; at < H.start[j + 1]; ++at)
+    add_scaled(y, Qt_.col(H.index[at]), static_cast<U>(coupling_.gamma * H.value[at]), Qt_.rows);
 }
 
 template <class T>
@@ -76,54 +87,60 @@ template <class U>
 void CodeTerms<T>::add_laplacian(MatrixView<const T> S, Index j, U f, U* y) const {
   if (!coupling_.manifold()) return;
   const Sparse& L = *coupling_.laplacian;
-  for (Index at = L.start[j]; at < L.start[j + 1]; ++at) {
-    const T* s = S.col(L.index[at]);
-    const U l = f * static_cast<U>(L.value[at]);
-    for (Index k = 0; k < S.rows; ++k) y[k] += l * static_cast<U>(s[k]);
-  }
+  for (Index at = L.start[j]; at < L.start[j + 1]; ++at)
+    add_scaled(y, S.col(L.index[at]), f * static_cast<U>(L.value[at]), S.rows);
 }
 
 template <class T>
-CodeSums CodeTerms<T>::sums(MatrixView<const T> S, const Control& control) const {
+CodeSums CodeTerms<T>::sums(MatrixView<const T> S, const Control& control, const CoupledGraph* order) const {
+  if (order == nullptr) return sums_in<double>(S, coupling_.manifold(), control);
+  CodeSums all = sums_in<float>(S, false, control);
+  if (coupling_.manifold()) all.smooth = smoothness(*order, S, control);
+  return all;
+}
+
+template <class T>
+template <class U>
+CodeSums CodeTerms<T>::sums_in(MatrixView<const T> S, bool laplacian, const Control& control) const {
   const Index r = S.rows;
-  return parallel_sum(S.cols, control, CodeSums{}, [&](Index first, Index count, int, CodeSums& sum) {
-    Vector<double> y(r);
+  CodeSums all = parallel_sum(S.cols, control, CodeSums{}, [&](Index first, Index count, int, CodeSums& sum) {
+    Vector<U> y(r), own(r);
     for (Index j = first; j < first + count; ++j) {
       const T* s = S.col(j);
-      const auto along = [&] {
-        double total = 0;
-        for (Index k = 0; k < r; ++k) total += static_cast<double>(s[k]) * y[k];
-        return total;
-      };
-      for (Index k = 0; k < r; ++k) {
-        const double value = static_cast<double>(s[k]);
-        sum.absolute += std::abs(value) * (penalty_.atom.empty() ? 1 : penalty_.atom[k]);
-        sum.square += value * value;
-      }
-      if (coupling_.manifold()) {
-        std::fill(y.begin(), y.end(), 0.0);
-        add_laplacian<double>(S, j, 1, y.data());
-        sum.smooth += along();
+      std::copy_n(s, r, own.begin());
+      if (penalty_.atom.empty()) sum.absolute += sum_of_sizes<U>(own.data(), r);
+      for (Index k = 0; k < r && !penalty_.atom.empty(); ++k)
+        sum.absolute += static_cast<double>(std::abs(s[k])) * penalty_.atom[k];
+      sum.square += inner_product<U>(own.data(), own.data(), r);
+      if (laplacian) {
+        std::fill(y.begin(), y.end(), U(0));
+        add_laplacian<U>(S, j, 1, y.data());
+        sum.smooth += inner_product<U>(own.data(), y.data(), r);
       }
       if (!Qt_.empty()) {
-        std::fill(y.begin(), y.end(), 0.0);
-        add_linear<double>(j, y.data());
-        sum.along += along() / coupling_.gamma;
+        std::fill(y.begin(), y.end(), U(0));
+        add_linear<U>(j, y.data());
+        sum.along += inner_product<U>(own.data(), y.data(), r) / coupling_.gamma;
       }
     }
   });
+  if (!Qt_.empty())
+    for (const double h : coupling_.incidence->value) all.edges += h * h;
+  return all;
 }
 
 template <class T>
 double CodeTerms<T>::value(MatrixView<const T> S, const Control& control) const {
   const CodeSums sum = sums(S, control);
   double out = penalty_.beta * sum.absolute + coupling_.alpha * sum.smooth - 2 * coupling_.gamma * sum.along;
-  if (!C_.empty()) out += eigen(C_).cwiseProduct(eigen(sum_of_outer_products<T>(S, control))).sum();
+  if (!C_.empty()) out += eigen(C_).cwiseProduct(sum_of_outer_products<T>(S, control)).sum();
   return out;
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                         \
-  template Matrix<double> sum_of_outer_products<T>(MatrixView<const T>, const Control&);                \
+  template Matrix<T> transposed<T>(MatrixView<const T>, const Control&);                                \
+  template EigenMatrix<double> sum_of_outer_products<T, float>(MatrixView<const T>, const Control&);    \
+  template EigenMatrix<double> sum_of_outer_products<T, double>(MatrixView<const T>, const Control&);   \
   template class CodeTerms<T>;                                                                          \
   template void CodeTerms<T>::add_linear<double>(Index, double*) const;                                 \
   template void CodeTerms<T>::add_linear<float>(Index, float*) const;                                   \

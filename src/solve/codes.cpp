@@ -54,22 +54,26 @@ double gradient_scale(const CodesProblem<T>& p, MatrixView<const double> B, cons
 
 template <class T>
 double codes_certificate(const CodesProblem<T>& p, const Matrix<T>& S, const Control& control) {
-  if (S.empty()) return 0;
+  return codes_gap(p, CodeTerms<T>(p.penalty, p.coupling, S.rows(), control), S, control).relative();
+}
+
+template <class T>
+Largest codes_gap(const CodesProblem<T>& p, const CodeTerms<T>& terms, const Matrix<T>& S, const Control& control) {
+  if (S.empty()) return {};
   const Matrix<double> B = as_double(p.B);
-  const CodeTerms<T> terms(p.penalty, p.coupling, S.rows(), control);
   Vector<double> most(thread_count(control), 0.0);
   for_each_gradient<T>(
       p, B, S, control, [&](Index first, MatrixView<double> N, MatrixView<const double> s, int worker) {
         if (!terms.quadratic().empty()) eigen(N).noalias() -= eigen(terms.quadratic()) * eigen(s);
         for (Index j = 0; j < N.cols; ++j) {
           terms.add_linear(first + j, N.col(j));
-          terms.add_laplacian(S, first + j, -p.coupling.alpha, N.col(j));
+          terms.add_laplacian(S, first + j, -terms.alpha(), N.col(j));
           for (Index k = 0; k < N.rows; ++k)
             most[worker] =
                 std::max(most[worker], kkt_distance(-2 * N(k, j), s(k, j), terms.penalty()[k], terms.positive()));
         }
       });
-  return Largest{*std::max_element(most.begin(), most.end()), gradient_scale<T>(p, B, nullptr, control)}.relative();
+  return {*std::max_element(most.begin(), most.end()), gradient_scale<T>(p, B, nullptr, control)};
 }
 
 template <class T>
@@ -81,26 +85,29 @@ double largest_beta(const CodesProblem<T>& p, const Control& control) {
 template <class T>
 StepReport solve_codes(const CodesProblem<T>& p, Matrix<T>& S, const StepOptions& options, const Control& control,
                        const CoupledGraph* graph) {
+  return solve_codes(p, CodeTerms<T>(p.penalty, p.coupling, S.rows(), control), S, options, control, graph);
+}
+
+template <class T>
+StepReport solve_codes(const CodesProblem<T>& p, const CodeTerms<T>& terms, Matrix<T>& S, const StepOptions& options,
+                       const Control& control, const CoupledGraph* graph) {
   if (S.empty()) return {0, 0, true};
   const Matrix<double> B = as_double(p.B);
-  const CodeTerms<T> terms(p.penalty, p.coupling, S.rows(), control);
-  if (p.penalty.positive) eigen(S) = eigen(S).cwiseMax(T(0));
-  if (!p.coupling.manifold()) return solve_separable<T>(p, B, terms, S, options, control);
+  if (terms.positive()) eigen(S) = eigen(S).cwiseMax(T(0));
+  if (!(terms.alpha() > 0)) return solve_separable<T>(p, B, terms, S, options, control);
   std::optional<CoupledGraph> own;
-  if (graph == nullptr) graph = &own.emplace(*p.coupling.laplacian, control, options.tuning);
+  if (graph == nullptr) graph = &own.emplace(terms.laplacian(), control, options.tuning);
   return solve_coupled<T>(p, B, terms, *graph, gradient_scale<T>(p, B, nullptr, control), S, options, control);
 }
 
 template <class T>
-void improve_codes(const CodesProblem<T>& p, const CoupledGraph* graph, int passes, int sweeps, Matrix<T>& S,
-                   const Control& control) {
+void improve_codes(const CheapCodes<T>& p, const CodeTerms<T>& terms, const CoupledGraph* graph, int passes, int sweeps,
+                   Matrix<T>& S, const Control& control) {
   const SerialBlas serial;
-  const CodeTerms<T> terms(p.penalty, p.coupling, S.rows(), control);
-  const double bound = largest_weight(p.weights);
-  if (p.coupling.manifold())
-    improve_coupled<T>(p, terms, *graph, bound, passes, S, control);
+  if (terms.alpha() > 0)
+    improve_coupled<T>(p, terms, *graph, passes, S, control);
   else
-    improve_separable<T>(p, terms, bound, sweeps, S, control);
+    improve_separable<T>(p, terms, sweeps, S, control);
 }
 
 template <class T>
@@ -109,12 +116,16 @@ Matrix<T> pursue_codes(const CodesProblem<T>& p, Index nonzeros, double target, 
   return pursue_separable<T>(p, B, nonzeros, target, control);
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                                      \
-  template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&,         \
-                                     const CoupledGraph*);                                                           \
-  template double codes_certificate<T>(const CodesProblem<T>&, const Matrix<T>&, const Control&);                    \
-  template void improve_codes<T>(const CodesProblem<T>&, const CoupledGraph*, int, int, Matrix<T>&, const Control&); \
-  template double largest_beta<T>(const CodesProblem<T>&, const Control&);                                           \
+#define PACEWISE_INSTANTIATE(T)                                                                                        \
+  template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&,           \
+                                     const CoupledGraph*);                                                             \
+  template double codes_certificate<T>(const CodesProblem<T>&, const Matrix<T>&, const Control&);                      \
+  template StepReport solve_codes<T>(const CodesProblem<T>&, const CodeTerms<T>&, Matrix<T>&, const StepOptions&,      \
+                                     const Control&, const CoupledGraph*);                                             \
+  template Largest codes_gap<T>(const CodesProblem<T>&, const CodeTerms<T>&, const Matrix<T>&, const Control&);        \
+  template void improve_codes<T>(const CheapCodes<T>&, const CodeTerms<T>&, const CoupledGraph*, int, int, Matrix<T>&, \
+                                 const Control&);                                                                      \
+  template double largest_beta<T>(const CodesProblem<T>&, const Control&);                                             \
   template Matrix<T> pursue_codes<T>(const CodesProblem<T>&, Index, double, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -1,10 +1,9 @@
 #include "solve/consistency.hpp"
 
-#include <Eigen/Cholesky>
 #include <cmath>
 
+#include "algebra/sums.hpp"
 #include "solve/code_terms.hpp"
-#include "solve/residual.hpp"
 
 namespace pacewise {
 namespace {
@@ -18,68 +17,84 @@ void require(const Sparse& H, MatrixView<const T> S, double eta) {
     throw Error("eta = " + std::to_string(eta) + ": must be > 0 (without a ridge the map is not unique)");
 }
 
-/// S S' + eta, r x r
 template <class T>
 EigenMatrix<double> ridge_gram(MatrixView<const T> S, double eta, const Control& control) {
-  EigenMatrix<double> G = eigen(sum_of_outer_products(S, control));
+  EigenMatrix<double> G = sum_of_outer_products<T>(S, control);
   G.diagonal().array() += eta;
   return G;
 }
 
-/// S h_e of the hyperedges from `first` on, r x count; column e of `edges` = H' lists the samples of e
-template <class T>
-EigenMatrix<double> edge_sums(const Sparse& edges, MatrixView<const T> S, Index first, Index count) {
-  EigenMatrix<double> Y = EigenMatrix<double>::Zero(S.rows, count);
+/// S h_e of the hyperedges from `first` on, r x count
+template <class U, class T>
+EigenMatrix<U> edge_sums(const Sparse& edges, MatrixView<const T> S, Index first, Index count) {
+  EigenMatrix<U> Y = EigenMatrix<U>::Zero(S.rows, count);
   for (Index at = 0; at < count; ++at)
     for (Index p = edges.start[first + at]; p < edges.start[first + at + 1]; ++p)
-      Y.col(at) += edges.value[p] * eigen(S).col(edges.index[p]).template cast<double>();
+      add_scaled(Y.col(at).data(), S.col(edges.index[p]), static_cast<U>(edges.value[p]), S.rows);
   return Y;
 }
 
-/// max |Q (S S' + eta) - H S'| / max |H S'|
-template <class T>
-double residual(const Sparse& edges, MatrixView<const T> S, const EigenMatrix<double>& G, const Matrix<T>& Q,
-                const Control& control) {
-  const Largest all = parallel_sum(edges.cols, control, Largest{}, [&](Index first, Index count, int, Largest& most) {
-    const EigenMatrix<double> Y = edge_sums(edges, S, first, count);
-    const EigenMatrix<double> q = eigen(Q).middleRows(first, count).transpose().template cast<double>();
-    most += {(G * q - Y).cwiseAbs().maxCoeff(), Y.cwiseAbs().maxCoeff()};
+}  // namespace
+
+template <class U, class T>
+void solve_consistency_rows(const Sparse& edges, MatrixView<const T> S, const EigenMatrix<double>& ridged,
+                            Matrix<T>& Qt, const Control& control) {
+  const SerialBlas serial;
+  const Eigen::LLT<EigenMatrix<double>> factor(ridged);
+  if (factor.info() != Eigen::Success) throw Error("consistency step: codes are not finite");
+  if (Qt.rows() != S.rows || Qt.cols() != edges.cols) Qt.resize_for_overwrite(S.rows, edges.cols);
+  const EigenMatrix<U> inverse = factor.solve(EigenMatrix<double>::Identity(S.rows, S.rows)).template cast<U>();
+  parallel_for(edges.cols, control, [&](Index first, Index count, int) {
+    EigenMatrix<U> Y = edge_sums<U>(edges, S, first, count);
+    if constexpr (std::is_same_v<U, double>)
+      factor.solveInPlace(Y);
+    else
+      Y = (inverse * Y).eval();
+    eigen(Qt.view().columns(first, count)) = Y.template cast<T>();
   });
-  return all.relative();
 }
 
-}  // namespace
+template <class T>
+Largest consistency_gap(const Sparse& edges, MatrixView<const T> S, const EigenMatrix<double>& ridged,
+                        MatrixView<const T> Qt, const Control& control) {
+  const SerialBlas serial;
+  return parallel_sum(edges.cols, control, Largest{}, [&](Index first, Index count, int, Largest& most) {
+    const EigenMatrix<double> Y = edge_sums<double>(edges, S, first, count);
+    const EigenMatrix<double> q = eigen(Qt.columns(first, count)).template cast<double>();
+    most += {(ridged * q - Y).cwiseAbs().maxCoeff(), Y.cwiseAbs().maxCoeff()};
+  });
+}
 
 template <class T>
 StepReport solve_consistency(const Sparse& incidence, MatrixView<const T> S, double eta, Matrix<T>& Q,
                              const Control& control) {
   require(incidence, S, eta);
-  const SerialBlas serial;
   const Sparse edges = transpose(incidence);
-  const EigenMatrix<double> G = ridge_gram(S, eta, control);
-  const Eigen::LLT<EigenMatrix<double>> factor(G);
-  if (factor.info() != Eigen::Success) throw Error("consistency step: codes are not finite");
-  Q.resize(incidence.rows, S.rows);
-  parallel_for(incidence.rows, control, [&](Index first, Index count, int) {
-    EigenMatrix<double> Y = edge_sums(edges, S, first, count);
-    factor.solveInPlace(Y);
-    eigen(Q).middleRows(first, count) = Y.transpose().template cast<T>();
-  });
-  return {residual(edges, S, G, Q, control), 1, true};
+  const EigenMatrix<double> ridged = ridge_gram(S, eta, control);
+  Matrix<T> Qt;
+  solve_consistency_rows<double>(edges, S, ridged, Qt, control);
+  Q = transposed<T>(Qt, control);
+  return {consistency_gap<T>(edges, S, ridged, Qt, control).relative(), 1, true};
 }
 
 template <class T>
 double consistency_certificate(const Sparse& incidence, MatrixView<const T> S, double eta, const Matrix<T>& Q,
                                const Control& control) {
   require(incidence, S, eta);
-  const SerialBlas serial;
-  return residual(transpose(incidence), S, ridge_gram(S, eta, control), Q, control);
+  return consistency_gap<T>(transpose(incidence), S, ridge_gram(S, eta, control), transposed<T>(Q, control), control)
+      .relative();
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                                     \
   template StepReport solve_consistency<T>(const Sparse&, MatrixView<const T>, double, Matrix<T>&, const Control&); \
   template double consistency_certificate<T>(const Sparse&, MatrixView<const T>, double, const Matrix<T>&,          \
-                                             const Control&);
+                                             const Control&);                                                       \
+  template void solve_consistency_rows<float, T>(const Sparse&, MatrixView<const T>, const EigenMatrix<double>&,    \
+                                                 Matrix<T>&, const Control&);                                       \
+  template void solve_consistency_rows<double, T>(const Sparse&, MatrixView<const T>, const EigenMatrix<double>&,   \
+                                                  Matrix<T>&, const Control&);                                      \
+  template Largest consistency_gap<T>(const Sparse&, MatrixView<const T>, const EigenMatrix<double>&,               \
+                                      MatrixView<const T>, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

@@ -28,7 +28,7 @@ class Evaluation {
   /// H D = B'(w v (B D)) + C D + alpha D L: half the Hessian times D
   EigenMatrix<double> hessian(const EigenMatrix<double>& D, const Control& control) const {
     EigenMatrix<double> out(D.rows(), D.cols());
-    const Sparse& L = *p_.coupling.laplacian;
+    const Sparse& L = terms_.laplacian();
     parallel_for(D.cols(), control, [&](Index first, Index count, int) {
       EigenMatrix<double> R = eigen(B_) * D.middleCols(first, count);
       for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, R.col(j).data(), R.rows());
@@ -37,7 +37,7 @@ class Evaluation {
         out.middleCols(first, count).noalias() += eigen(terms_.quadratic()) * D.middleCols(first, count);
       for (Index j = first; j < first + count; ++j)
         for (Index e = L.start[j]; e < L.start[j + 1]; ++e)
-          out.col(j) += p_.coupling.alpha * L.value[e] * D.col(L.index[e]);
+          out.col(j) += terms_.alpha() * L.value[e] * D.col(L.index[e]);
     });
     return out;
   }
@@ -46,7 +46,7 @@ class Evaluation {
     const Index r = B_.cols, n = p_.X.cols;
     EigenMatrix<double> out(r, n);
     const EigenMatrix<double> squares = eigen(B_).cwiseAbs2();
-    const Sparse& L = *p_.coupling.laplacian;
+    const Sparse& L = terms_.laplacian();
     parallel_for(n, control, [&](Index first, Index count, int) {
       EigenMatrix<double> W = EigenMatrix<double>::Ones(B_.rows, count);
       for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, W.col(j).data(), B_.rows);
@@ -54,7 +54,7 @@ class Evaluation {
       for (Index j = first; j < first + count; ++j) {
         if (!terms_.quadratic().empty()) out.col(j) += eigen(terms_.quadratic()).diagonal();
         for (Index e = L.start[j]; e < L.start[j + 1]; ++e)
-          if (L.index[e] == j) out.col(j).array() += p_.coupling.alpha * L.value[e];
+          if (L.index[e] == j) out.col(j).array() += terms_.alpha() * L.value[e];
       }
     });
     return out;
@@ -82,7 +82,7 @@ class Evaluation {
           for (Index j = 0; j < R.cols; ++j) {
             double* g = G.col(j);
             terms_.add_linear(first + j, g);
-            terms_.add_laplacian(S, first + j, -p_.coupling.alpha, g);
+            terms_.add_laplacian(S, first + j, -terms_.alpha(), g);
             float* out = N.col(place_[first + j]);
             for (Index k = 0; k < r; ++k) {
               worst[worker] =
@@ -111,7 +111,7 @@ template <class T>
 CoupledModel model_of(const CodesProblem<T>& p, MatrixView<const double> B, const CodeTerms<T>& terms,
                       const CoupledGraph& graph, bool bounded, const Control& control) {
   const Index r = B.cols, n = p.X.cols;
-  CoupledModel model{&graph, p.coupling.alpha, {}, {}, {}, terms.penalty(), terms.positive()};
+  CoupledModel model{&graph, terms.alpha(), {}, {}, {}, terms.penalty(), terms.positive()};
   EigenMatrix<double> root = eigen(B);
   if (!p.weights.feature.empty())
     for (Index i = 0; i < B.rows; ++i) root.row(i) *= std::sqrt(static_cast<double>(p.weights.feature[i]));
@@ -197,7 +197,7 @@ template <class T>
 void sweep_samples(const CodesProblem<T>& p, MatrixView<const double> B, const CodeTerms<T>& terms, double tol,
                    Matrix<T>& S, const Tuning& tuning, const Control& control) {
   const Index r = B.cols, m = B.rows;
-  const Sparse& L = *p.coupling.laplacian;
+  const Sparse& L = terms.laplacian();
   LassoPath path(r, tuning);
   Matrix<double> A(r, r);
   Eigen::VectorXd c(r), w(m), s(r);
@@ -210,7 +210,7 @@ void sweep_samples(const CodesProblem<T>& p, MatrixView<const double> B, const C
     terms.add_linear(j, c.data());
     for (Index e = L.start[j]; e < L.start[j + 1]; ++e) {
       const Index i = L.index[e];
-      const double tie = p.coupling.alpha * L.value[e];
+      const double tie = terms.alpha() * L.value[e];
       if (i == j)
         eigen(A).diagonal().array() += tie;
       else
@@ -272,7 +272,7 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
         if (solved()) break;
       }
       for (int step = 0; step < static_cast<int>(tuning.newton_turns) && !control.stop(); ++step)
-        if (!newton_step(evaluate, diagonal, N, S, p.penalty.positive, options.tol * unit / 8, tuning, control)) break;
+        if (!newton_step(evaluate, diagonal, N, S, terms.positive(), options.tol * unit / 8, tuning, control)) break;
       if (solved()) break;
     }
     last = evaluate.residual;
@@ -304,36 +304,37 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
 }
 
 template <class T>
-void improve_coupled(const CodesProblem<T>& p, const CodeTerms<T>& terms, const CoupledGraph& graph, double bound,
-                     int passes, Matrix<T>& S, const Control& control) {
+void improve_coupled(const CheapCodes<T>& p, const CodeTerms<T>& terms, const CoupledGraph& graph, int passes,
+                     Matrix<T>& S, const Control& control) {
   const Index r = S.rows(), n = S.cols();
-  CoupledModel model{&graph, p.coupling.alpha, Matrix<float>(r, r), {}, {}, terms.penalty(), terms.positive()};
-  EigenMatrix<double> A = bound * feature_gram(p.B, p.weights.feature);
-  if (!terms.quadratic().empty()) A += eigen(terms.quadratic());
+  CoupledModel model{&graph, terms.alpha(), Matrix<float>(r, r), {}, {}, terms.penalty(), terms.positive()};
+  EigenMatrix<double> A = p.bound * feature_gram(p.B, p.weights.feature);
+  if (!terms.separable_only()) A += eigen(terms.quadratic());
   eigen(model.A) = A.cast<float>();
-  Matrix<float> B(p.B.rows, r), C(terms.quadratic().rows(), terms.quadratic().cols());
-  Matrix<float> N(r, n), start(r, n), D;
-  eigen(B) = eigen(p.B).template cast<float>();
-  if (!C.empty()) eigen(C) = eigen(terms.quadratic()).template cast<float>();
+  const EigenMatrix<float> B = eigen(p.B).template cast<float>(), C = eigen(terms.quadratic()).template cast<float>();
+  const Vector<float> penalty(terms.penalty().begin(), terms.penalty().end());
+  Matrix<float> N, start, D;
+  N.resize_for_overwrite(r, n);
+  start.resize_for_overwrite(r, n);
   Vector<Index> place(n);
   for (Index at = 0; at < n; ++at) place[graph.order_[at]] = at;
-  for_each_residual<float, T>(p.X, B, S, control,
-                              [&](Index first, MatrixView<float> R, MatrixView<const float> s, int) {
-                                for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
-                                EigenMatrix<float> G = eigen(B).transpose() * eigen(R);
-                                if (!C.empty()) G.noalias() -= eigen(C) * eigen(s);
-                                for (Index j = 0; j < R.cols; ++j) {
-                                  float* g = G.col(j).data();
-                                  terms.add_linear(first + j, g);
-                                  terms.add_laplacian(S, first + j, static_cast<float>(-p.coupling.alpha), g);
-                                  const Index at = place[first + j];
-                                  for (Index k = 0; k < r; ++k) {
-                                    const float slope = static_cast<float>(terms.penalty()[k] / 2);
-                                    N(k, at) = g[k] - (s(k, j) > 0 ? slope : s(k, j) < 0 ? -slope : 0);
-                                    start(k, at) = s(k, j);
-                                  }
-                                }
-                              });
+  p.residuals([&](Index first, MatrixView<float> R, MatrixView<const float> s) {
+    EigenMatrix<float> G = B.transpose() * eigen(R);
+    if (!terms.separable_only()) G.noalias() -= C * eigen(s);
+    for (Index j = 0; j < R.cols; ++j) {
+      float *g = G.col(j).data(), *out = N.col(place[first + j]);
+      terms.add_linear(first + j, g);
+      for (Index k = 0; k < r; ++k) {
+        const float slope = penalty[k] / 2;
+        out[k] = g[k] - (s(k, j) > 0 ? slope : s(k, j) < 0 ? -slope : 0);
+      }
+      std::copy_n(s.col(j), r, start.col(place[first + j]));
+    }
+  });
+  parallel_for(n, control, [&](Index first, Index count, int) {
+    for (Index at = first; at < first + count; ++at)
+      add_laplacian(graph, start, at, static_cast<float>(-terms.alpha()), N.col(at));
+  });
   if (control.stop()) return;
   minimise_model(model, start, N, passes, 0, D, {}, control);
   if (control.stop()) return;
@@ -349,8 +350,8 @@ void improve_coupled(const CodesProblem<T>& p, const CodeTerms<T>& terms, const 
 #define PACEWISE_INSTANTIATE(T)                                                                                      \
   template StepReport solve_coupled<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&,        \
                                        const CoupledGraph&, double, Matrix<T>&, const StepOptions&, const Control&); \
-  template void improve_coupled<T>(const CodesProblem<T>&, const CodeTerms<T>&, const CoupledGraph&, double, int,    \
-                                   Matrix<T>&, const Control&);
+  template void improve_coupled<T>(const CheapCodes<T>&, const CodeTerms<T>&, const CoupledGraph&, int, Matrix<T>&,  \
+                                   const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

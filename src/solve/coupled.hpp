@@ -10,9 +10,9 @@ StepReport solve_coupled(const CodesProblem<T>& problem, MatrixView<const double
                          const CoupledGraph& graph, double scale, Matrix<T>& S, const StepOptions& options,
                          const Control& control);
 
-/// See improve_codes; `bound` is the largest weight.
+/// See improve_codes.
 template <class T>
-void improve_coupled(const CodesProblem<T>& problem, const CodeTerms<T>& terms, const CoupledGraph& graph, double bound,
-                     int passes, Matrix<T>& S, const Control& control);
+void improve_coupled(const CheapCodes<T>& problem, const CodeTerms<T>& terms, const CoupledGraph& graph, int passes,
+                     Matrix<T>& S, const Control& control);
 
 }  // namespace pacewise

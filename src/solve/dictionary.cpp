@@ -106,14 +106,19 @@ class SweepMixture {
 
 }  // namespace
 
-double Curvature::largest(Index k) const {
-  if (rows.empty()) return f.size() > 0 ? A(k, k) * f.maxCoeff() : 0;
-  return diagonals.col(k).maxCoeff();
-}
+double Curvature::largest(Index k) const { return diagonal(k).maxCoeff(); }
 
 Eigen::VectorXd Curvature::diagonal(Index k) const {
-  if (rows.empty()) return f * A(k, k);
+  if (diagonals.size() == 0) return f * A(k, k);
   return diagonals.col(k);
+}
+
+Curvature& Curvature::operator+=(const Curvature& other) {
+  A += other.A;
+  f = f.cwiseMax(other.f);
+  diagonals += other.diagonals;
+  for (Index p = 0; p < rows.size(); ++p) rows.data()[p] += other.rows.data()[p];
+  return *this;
 }
 
 void project_atoms(EigenMatrix<double>& B, bool positive) {
@@ -206,37 +211,23 @@ DictionaryReport solve_dictionary(const Curvature& curvature,
   return report;
 }
 
-template <class T, class U>
+template <class T>
 DictionaryGradient dictionary_gradient(const DictionaryProblem<T>& p, const EigenMatrix<double>& B,
                                        const Control& control) {
   const SerialBlas serial;
   const Index m = p.X.rows, r = p.S.rows;
-  const EigenMatrix<U> atoms = B.cast<U>();
   return parallel_sum(
       p.X.cols, control, DictionaryGradient{EigenMatrix<double>::Zero(m, r), 0.0},
       [&](Index first, Index count, int, DictionaryGradient& sum) {
-        EigenMatrix<U> R = eigen(p.X.columns(first, count)).template cast<U>();
-        const EigenMatrix<U> s = eigen(p.S.columns(first, count)).template cast<U>();
-        subtract_product<U>({atoms.data(), m, r}, {s.data(), r, count}, {R.data(), m, count});
-        const EigenMatrix<U> plain = R;
+        EigenMatrix<double> R = eigen(p.X.columns(first, count)).template cast<double>();
+        const EigenMatrix<double> s = eigen(p.S.columns(first, count)).template cast<double>();
+        subtract_product<double>({B.data(), m, r}, {s.data(), r, count}, {R.data(), m, count});
+        const EigenMatrix<double> plain = R;
         for (Index j = 0; j < count; ++j) weigh(p.weights, first + j, R.col(j).data(), m);
-        sum.fit += static_cast<double>(plain.cwiseProduct(R).sum());
-        if constexpr (std::is_same_v<U, double>)
-          sum.N.noalias() += R * s.transpose();
-        else
-          sum.N += EigenMatrix<U>(R * s.transpose()).template cast<double>();
+        sum.fit += plain.cwiseProduct(R).sum();
+        sum.N.noalias() += R * s.transpose();
       },
       4 * kBlock, 8);
-}
-
-template <class T>
-void improve_dictionary(const DictionaryProblem<T>& p, int sweeps, Matrix<T>& B, const Control& control) {
-  EigenMatrix<double> wide = eigen(B).template cast<double>();
-  const Curvature curvature = dictionary_curvature(p, false, {}, control);
-  const DictionaryGradient at = dictionary_gradient<T, float>(p, wide, control);
-  if (control.stop()) return;
-  sweep_atoms(curvature, at.N, p.positive, sweeps, 0, wide, {}, control);
-  eigen(B) = wide.template cast<T>();
 }
 
 /// Row Grams: (M_i)_kl = sum_j w_ij s_kj s_lj, in pieces of samples; sparse codes by their pairs, dense ones as a
@@ -317,7 +308,7 @@ Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const T
       for (Index k = 0; k < r; ++k) scaled(k, j) = static_cast<T>(std::sqrt(p.weights.sample[j])) * p.S(k, j);
     S = scaled;
   }
-  out.A = eigen(sum_of_outer_products<T>(S, control));
+  out.A = sum_of_outer_products<T>(S, control);
   for (Index i = 0; i < m && !p.weights.feature.empty(); ++i) out.f[i] = static_cast<double>(p.weights.feature[i]);
   if (!p.weights.entry.empty()) {
     Eigen::VectorXd most = Eigen::VectorXd::Zero(m);
@@ -341,16 +332,18 @@ DictionaryReport solve_dictionary(const DictionaryProblem<T>& p, Matrix<T>& B, c
 }
 
 template <class T>
+Curvature curvature_diagonals(const DictionaryProblem<T>& p, const Control& control) {
+  Curvature out = dictionary_curvature(p, false, {}, control);
+  // max_i sum_j w_ij s_kj^2, which the bounds only overestimate
+  if (!p.weights.entry.empty()) out.diagonals = row_diagonals(p, control);
+  return out;
+}
+
+template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& p, const Matrix<T>& B, const Control& control) {
   const EigenMatrix<double> wide = eigen(B).template cast<double>();
   const Control whole = control.to_the_end();
-  Curvature c = dictionary_curvature(p, false, {}, whole);
-  if (!p.weights.entry.empty()) {  // max_i sum_j w_ij s_kj^2, which the bounds only overestimate
-    const EigenMatrix<double> rows = row_diagonals(p, whole);
-    c.f.setOnes();
-    for (Index k = 0; k < p.S.rows; ++k) c.A(k, k) = rows.col(k).maxCoeff();
-  }
-  return dictionary_residual(c, dictionary_gradient(p, wide, whole).N, p.positive, wide);
+  return dictionary_residual(curvature_diagonals(p, whole), dictionary_gradient(p, wide, whole).N, p.positive, wide);
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                                 \
@@ -358,7 +351,7 @@ double dictionary_certificate(const DictionaryProblem<T>& p, const Matrix<T>& B,
                                                 const Control&);                                                \
   template DictionaryGradient dictionary_gradient<T>(const DictionaryProblem<T>&, const EigenMatrix<double>&,   \
                                                      const Control&);                                           \
-  template void improve_dictionary<T>(const DictionaryProblem<T>&, int, Matrix<T>&, const Control&);            \
+  template Curvature curvature_diagonals<T>(const DictionaryProblem<T>&, const Control&);                       \
   template Curvature dictionary_curvature<T>(const DictionaryProblem<T>&, bool, const Tuning&, const Control&); \
   template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);
 PACEWISE_INSTANTIATE(float)

@@ -31,10 +31,11 @@ struct Curvature {
   EigenMatrix<double> A;  // r x r
   Eigen::VectorXd f;      // m
   Matrix<float> rows;     // m x r (r + 1) / 2: column k (k + 1) / 2 + l, l <= k, has (M_i)_kl of all rows i; or empty
-  EigenMatrix<double> diagonals;  // with `rows`: (M_i)_kk, m x r
+  EigenMatrix<double> diagonals;  // (M_i)_kk, m x r: with `rows`, or alone
 
-  double largest(Index k) const;            // max_i (M_i)_kk
-  Eigen::VectorXd diagonal(Index k) const;  // (M_i)_kk of all rows
+  double largest(Index k) const;                  // max_i (M_i)_kk
+  Eigen::VectorXd diagonal(Index k) const;        // (M_i)_kk of all rows
+  Curvature& operator+=(const Curvature& other);  // that of more samples
 };
 
 struct DictionaryReport : StepReport {
@@ -65,18 +66,16 @@ template <class T>
 DictionaryReport solve_dictionary(const DictionaryProblem<T>& problem, Matrix<T>& B, const StepOptions& options,
                                   const Control& control);
 
-/// One cheap step for an alternation: `sweeps` over the atoms of a problem that lies above this one and touches it at
-/// B, with the largest weight of a row in place of all; products in float. The fit never rises beyond their rounding.
 template <class T>
-void improve_dictionary(const DictionaryProblem<T>& problem, int sweeps, Matrix<T>& B, const Control& control);
-
-/// U: the precision of the products
-template <class T, class U = double>
 DictionaryGradient dictionary_gradient(const DictionaryProblem<T>& problem, const EigenMatrix<double>& B,
                                        const Control& control);
+/// `rows`: with Grams of single rows where entries have weights and memory allows
 template <class T>
 Curvature dictionary_curvature(const DictionaryProblem<T>& problem, bool rows, const Tuning& tuning,
                                const Control& control);
+/// Enough of it for dictionary_residual, and exact: the diagonals
+template <class T>
+Curvature curvature_diagonals(const DictionaryProblem<T>& problem, const Control& control);
 
 template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control);

@@ -6,34 +6,83 @@
 
 #include "algebra/eigen.hpp"
 #include "algebra/simd.hpp"
+#include "algebra/sums.hpp"
 
 namespace pacewise {
 namespace {
 
-/// One sample's proximal step, d <- prox(s + y - t g) - s, g = P - N, written so that nothing is added to s and
-/// rounded: with sigma = sign(s) the penalty's slope sigma p / 2 is part of g already, z = y - t g, and
+/// A sample's proximal step in the metric M = tau + sigma u u':
+///   d <- argmin <d - y, M (d - y)> + 2 <g, d - y> + sum p_k (|s + d| - |s|),   g = P - N.
+/// Written so that nothing is added to s and rounded: with sign(s) the penalty's slope sign(s) p / 2 is part of g
+/// already. Given w = <u, d - y> it separates, z = y - (g + sigma w u) / tau and
 ///   d = z - up where s + z > up,  z - down where s + z < down,  else -s,
-/// (up, down) = (0, -t p), (t p, 0) or (t p / 2, -t p / 2) for s > 0, s < 0, s = 0.
-/// Returns max |y - d| and leaves <y - d, d - last> in `turn`.
-PACEWISE_WIDE_VECTORS float proximal_step(const float* s, const float* y, const float* P, const float* N,
-                                          const float* p, float step, float low, const float* last, float* d,
-                                          float* turn, Index r) {
-  float most = 0, along = 0;
+/// (up, down) = (0, -p / tau), (p / tau, 0) or (p / 2 tau, -p / 2 tau) for s > 0, s < 0, s = 0.
+struct ProximalStep {
+  const float *s, *y, *P, *N, *p, *u;
+  float tau, sigma;
+  float low;  // 0 where codes must not be negative, else 1
+};
+struct ProximalSums {
+  float along = 0;     // <u, d - y>
+  float moving = 0;    // sum of u_k^2 over the d that depend on w
+  float uphill = 0;    // <M (y - d), d - last>
+  float residual = 0;  // max |M (y - d)|
+};
+
+PACEWISE_WIDE_VECTORS void step_given(const ProximalStep& step, float w, float* d, Index r, ProximalSums* sums) {
+  const float *s = step.s, *y = step.y, *P = step.P, *N = step.N, *p = step.p, *u = step.u;
+  const float t = 1 / step.tau, push = step.sigma * w, low = step.low;
+  float along = 0, moving = 0;
 #if !defined(__clang__)  // which warns where it cannot
-#pragma omp simd reduction(max : most) reduction(+ : along)
+#pragma omp simd reduction(+ : along, moving)
 #endif
   for (Index k = 0; k < r; ++k) {
-    const float shrink = step * p[k], z = y[k] - step * (P[k] - N[k]), x = s[k] + z;
+    const float shrink = t * p[k], z = y[k] - t * (P[k] - N[k] + push * u[k]), x = s[k] + z;
     const float up = s[k] > 0 ? 0 : s[k] < 0 ? shrink : shrink / 2, down = up - shrink;
     const float below = low > 0 && x < down ? z - down : -s[k];  // s >= 0: no way down
     const float now = x > up ? z - up : below;
-    const float back = y[k] - now, size = back < 0 ? -back : back;
-    most = size > most ? size : most;
-    along += back * (now - last[k]);
+    along += u[k] * (now - y[k]);
+    moving += now == -s[k] ? 0 : u[k] * u[k];
     d[k] = now;
   }
-  *turn = along;
-  return most;
+  sums->along = along;
+  sums->moving = moving;
+}
+
+/// last <- d,  next <- d + momentum (d - last)
+PACEWISE_WIDE_VECTORS void finish_step(const ProximalStep& step, float w, float momentum, const float* d, float* last,
+                                       float* next, Index r, ProximalSums* sums) {
+  const float *y = step.y, *u = step.u;
+  const float tau = step.tau, push = step.sigma * w;
+  float uphill = 0, residual = 0;
+#if !defined(__clang__)
+#pragma omp simd reduction(max : residual) reduction(+ : uphill)
+#endif
+  for (Index k = 0; k < r; ++k) {
+    const float move = d[k] - last[k], back = tau * (y[k] - d[k]) - push * u[k], size = back < 0 ? -back : back;
+    residual = size > residual ? size : residual;
+    uphill += back * move;
+    last[k] = d[k];
+    next[k] = d[k] + momentum * move;
+  }
+  sums->residual = residual;
+  sums->uphill = uphill;
+}
+
+/// The whole step. w is the root of <u, d(w) - y> - w, which falls and is piecewise linear: Newton's method, from the
+/// last pass's w.
+ProximalSums proximal_step(const ProximalStep& step, float momentum, float* w, float* d, float* last, float* next,
+                           Index r) {
+  ProximalSums sums;
+  if (!(step.sigma > 0)) *w = 0;
+  for (int newton = 0; newton < 4; ++newton) {
+    step_given(step, *w, d, r, &sums);
+    const float gap = sums.along - *w;
+    if (!(step.sigma > 0) || std::abs(gap) <= 1e-3F * std::abs(*w)) break;
+    *w += gap / (1 + step.sigma / step.tau * sums.moving);
+  }
+  finish_step(step, *w, momentum, d, last, next, r, &sums);
+  return sums;
 }
 
 /// y += sum of f_i x_i over `count` columns of V, four at a time: y is loaded and stored once for all of them
@@ -51,27 +100,41 @@ PACEWISE_WIDE_VECTORS void add_neighbours(float* y, const float* V, const std::i
   }
 }
 
-PACEWISE_WIDE_VECTORS void extrapolate(float* y, const float* d, const float* last, float f, Index r) {
-  for (Index k = 0; k < r; ++k) y[k] = d[k] + f * (d[k] - last[k]);
-}
-
-/// The largest eigenvalue of a symmetric positive semidefinite matrix, by power iteration, overestimated a little
+/// The largest eigenvalue of a symmetric positive semidefinite matrix, by power iteration; x leaves as its vector
 template <class Multiply>
-double largest_eigenvalue(Index size, const Multiply& multiply, const Tuning& tuning) {
-  if (size == 0) return 0;
-  Eigen::VectorXd x(size), y(size);
-  for (Index i = 0; i < size; ++i) x[i] = 1 + 0.5 * std::sin(static_cast<double>(i * i + i));
+double largest_eigenvalue(Eigen::VectorXd& x, const Multiply& multiply, const Tuning& tuning) {
+  Eigen::VectorXd y(x.size());
+  for (Index i = 0; i < x.size(); ++i) x[i] = 1 + 0.5 * std::sin(static_cast<double>(i * i + i));
   double value = 0;
   for (int step = 0; step < static_cast<int>(tuning.power_steps); ++step) {
     const double norm = x.norm();
-    if (!(norm > 0)) return value;
+    if (!(norm > 0)) break;
     x /= norm;
     multiply(x, y);
     value = std::max(value, y.norm());
     x.swap(y);
   }
-  return tuning.step_safety * value;
+  if (const double norm = x.norm(); norm > 0) x /= norm;
+  return value;
 }
+double largest_eigenvalue(const EigenMatrix<double>& M, Eigen::VectorXd& x, const Tuning& tuning) {
+  x.resize(M.rows());
+  return largest_eigenvalue(
+      x, [&](const Eigen::VectorXd& from, Eigen::VectorXd& to) { to.noalias() = M * from; }, tuning);
+}
+
+/// tau + sigma u u' >= A: where one eigenvalue of A is much larger than the others (atoms that look alike, such as
+/// images), steps along its vector u are short and all others long.
+struct Metric {
+  double tau = 0, sigma = 0;
+  Eigen::VectorXd u;
+  Metric(const EigenMatrix<double>& A, const Tuning& tuning) {
+    const double first = largest_eigenvalue(A, u, tuning);
+    Eigen::VectorXd other;
+    sigma = std::max(0.0, first - largest_eigenvalue(A - first * u * u.transpose(), other, tuning));
+    tau = tuning.step_safety * largest_eigenvalue(A - sigma * u * u.transpose(), other, tuning);
+  }
+};
 
 }  // namespace
 
@@ -114,21 +177,50 @@ CoupledGraph::CoupledGraph(const Sparse& L, const Control& control, const Tuning
       components(), control.to_the_end(),
       [&](Index g, Index, int) {
         const Index base = first_[g], size = first_[g + 1] - base;
-        const double largest = largest_eigenvalue(
-            size,
-            [&](const Eigen::VectorXd& x, Eigen::VectorXd& y) {
-              for (Index at = 0; at < size; ++at) {
-                double sum = 0;
-                for (Index e = start_[base + at]; e < start_[base + at + 1]; ++e)
-                  sum += static_cast<double>(value_[e]) * root[neighbour_[e]] * x[neighbour_[e] - base];
-                y[at] = root[base + at] * sum;
-              }
-            },
-            tuning);
+        Eigen::VectorXd start(size);
+        const double largest =
+            tuning.step_safety * largest_eigenvalue(
+                                     start,
+                                     [&](const Eigen::VectorXd& x, Eigen::VectorXd& y) {
+                                       for (Index at = 0; at < size; ++at) {
+                                         double sum = 0;
+                                         for (Index e = start_[base + at]; e < start_[base + at + 1]; ++e)
+                                           sum += static_cast<double>(value_[e]) * root[neighbour_[e]] *
+                                                  x[neighbour_[e] - base];
+                                         y[at] = root[base + at] * sum;
+                                       }
+                                     },
+                                     tuning);
         for (Index at = base; at < base + size; ++at) bound_[at] *= largest;
       },
       1);
 }
+
+void add_laplacian(const CoupledGraph& graph, const Matrix<float>& V, Index at, float f, float* y) {
+  const Index e = graph.start_[at];
+  add_neighbours(y, V.data(), graph.neighbour_.data() + e, graph.value_.data() + e, graph.start_[at + 1] - e, f,
+                 V.rows());
+}
+
+template <class T>
+double smoothness(const CoupledGraph& graph, MatrixView<const T> S, const Control& control) {
+  Matrix<float> V;
+  V.resize_for_overwrite(S.rows, S.cols);
+  parallel_for(S.cols, control, [&](Index first, Index count, int) {
+    for (Index at = first; at < first + count; ++at)
+      for (Index k = 0; k < S.rows; ++k) V(k, at) = static_cast<float>(S(k, graph.order_[at]));
+  });
+  return parallel_sum(S.cols, control, 0.0, [&](Index first, Index count, int, double& sum) {
+    Vector<float> y(S.rows);
+    for (Index at = first; at < first + count; ++at) {
+      std::fill(y.begin(), y.end(), 0.0F);
+      add_laplacian(graph, V, at, 1, y.data());
+      sum += inner_product<float>(V.col(at), y.data(), S.rows);
+    }
+  });
+}
+template double smoothness<float>(const CoupledGraph&, MatrixView<const float>, const Control&);
+template double smoothness<double>(const CoupledGraph&, MatrixView<const double>, const Control&);
 
 int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matrix<float>& N, int passes, double goal,
                    Matrix<float>& D, const Tuning& tuning, const Control& control) {
@@ -136,24 +228,22 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   const Index r = S.rows(), n = S.cols();
   D.resize_for_overwrite(r, n);
   std::fill_n(D.data(), D.size(), 0.0F);
-  Matrix<float> Y = D, last = D;
+  Matrix<float> Y = D, next = D;
 
-  // steps: 1 / (the largest eigenvalues of A_j and C + alpha bound_j), a bound of the Hessian by a diagonal
-  const auto top = [&](const Matrix<float>& M) {
-    if (M.empty()) return 0.0;
-    const EigenMatrix<double> wide = eigen(M).cast<double>();
-    return largest_eigenvalue(
-        r, [&](const Eigen::VectorXd& x, Eigen::VectorXd& y) { y.noalias() = wide * x; }, tuning);
-  };
-  const double top_A = top(model.A), top_C = top(model.C);
-  Vector<float> curvature(n);
+  // M_j = tau_j + sigma u_j u_j' >= A_j + C + alpha diag(bound), u_j = delta_j o u
+  const Metric metric(eigen(model.A).cast<double>(), tuning);
+  Eigen::VectorXd unused;
+  const double top_C =
+      model.C.empty() ? 0 : tuning.step_safety * largest_eigenvalue(eigen(model.C).cast<double>(), unused, tuning);
+  const Vector<float> u(metric.u.begin(), metric.u.end());
+  Vector<float> tau(n), w(n, 0.0F);
   for (Index j = 0; j < n; ++j) {
     double widest = 1;
     if (!model.delta.empty()) {
       const auto delta = static_cast<double>(*std::max_element(model.delta.col(j), model.delta.col(j) + r));
       widest = delta * delta;
     }
-    curvature[j] = static_cast<float>(widest * top_A + top_C + model.alpha * graph.bound_[j]);
+    tau[j] = static_cast<float>(widest * metric.tau + top_C + model.alpha * graph.bound_[j]);
   }
   struct Component {
     float momentum = 0;
@@ -166,6 +256,7 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
 
   struct Scratch {
     Matrix<float> P, scaled;
+    Vector<float> d, u;
   };
   Vector<Scratch> scratch(thread_count(control), {});
   // P <- A_j y_j + alpha (Y L)_j for a tile of samples
@@ -186,11 +277,8 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
       P.array() *= delta.array();
     }
     if (!model.C.empty()) P.noalias() += eigen(model.C) * v;
-    for (Index j = 0; j < count; ++j) {
-      const Index e = graph.start_[first + j];
-      add_neighbours(mine.P.col(j), V.data(), graph.neighbour_.data() + e, graph.value_.data() + e,
-                     graph.start_[first + j + 1] - e, static_cast<float>(model.alpha), r);
-    }
+    for (Index j = 0; j < count; ++j)
+      add_laplacian(graph, V, first + j, static_cast<float>(model.alpha), mine.P.col(j));
   };
   const auto idle = [&](Index first, Index count) {
     for (Index j = first; j < first + count; ++j)
@@ -198,7 +286,7 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
     return true;
   };
 
-  Vector<float> moved(n, 0.0F), turn(n, 0.0F);
+  Vector<ProximalSums> sums(n, {});
   int pass = 0;
   bool busy = true;
   while (busy && pass < passes && !control.stop()) {
@@ -207,14 +295,26 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
       if (idle(first, count)) return;
       Scratch& mine = scratch[worker];
       multiply(Y, first, count, mine);
+      mine.d.resize(r);
       for (Index j = first; j < first + count; ++j) {
         const Component& c = components[graph.component_[j]];
-        if (!c.active) continue;
-        if (!(curvature[j] > 0)) continue;
-        // the new D goes where the one before the last was
-        moved[j] = curvature[j] * proximal_step(S.col(j), Y.col(j), mine.P.col(j - first), N.col(j), penalty.data(),
-                                                1 / curvature[j], low, D.col(j), last.col(j), &turn[j], r);
-        turn[j] *= curvature[j];
+        if (!c.active || !(tau[j] > 0)) continue;
+        if (model.delta.empty()) {
+          mine.u = u;
+        } else {
+          mine.u.resize(r);
+          for (Index k = 0; k < r; ++k) mine.u[k] = u[k] * model.delta(k, j);
+        }
+        const ProximalStep step{S.col(j),
+                                Y.col(j),
+                                mine.P.col(j - first),
+                                N.col(j),
+                                penalty.data(),
+                                mine.u.data(),
+                                tau[j],
+                                static_cast<float>(metric.sigma),
+                                low};
+        sums[j] = proximal_step(step, c.momentum, &w[j], mine.d.data(), D.col(j), next.col(j), r);
       }
     });
     if (control.stop()) break;
@@ -222,31 +322,20 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
     for (Index g = 0; g < graph.components(); ++g) {
       Component& c = components[g];
       if (!c.active) continue;
-      double along = 0;
+      double uphill = 0;
       float most = 0;
       for (Index j = graph.first_[g]; j < graph.first_[g + 1]; ++j) {
-        along += static_cast<double>(turn[j]);
-        most = std::max(most, moved[j]);
+        uphill += static_cast<double>(sums[j].uphill);
+        most = std::max(most, sums[j].residual);
       }
-      if (along > 0) c.theta = 1;  // uphill: restart
-      const double next = (1 + std::sqrt(1 + 4 * c.theta * c.theta)) / 2;
-      c.momentum = static_cast<float>((c.theta - 1) / next);
-      c.theta = next;
-      if (2 * static_cast<double>(most) <= goal) c.momentum = -1;  // done: the last point stays
-      busy = busy || c.momentum >= 0;
+      if (uphill > 0) c.theta = 1;  // restart, one pass late: a pass reads and writes all it needs once
+      const double theta = (1 + std::sqrt(1 + 4 * c.theta * c.theta)) / 2;
+      c.momentum = static_cast<float>((c.theta - 1) / theta);
+      c.theta = theta;
+      c.active = 2 * static_cast<double>(most) > goal;
+      busy = busy || c.active;
     }
-    std::swap(D, last);  // where a component has ended both hold its last point
-    parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
-      for (Index j = first; j < first + count; ++j) {
-        const Component& c = components[graph.component_[j]];
-        if (!c.active) continue;
-        if (c.momentum >= 0)
-          extrapolate(Y.col(j), D.col(j), last.col(j), c.momentum, r);
-        else
-          std::copy_n(D.col(j), r, last.col(j));
-      }
-    });
-    for (Component& c : components) c.active = c.active && c.momentum >= 0;
+    std::swap(Y, next);
   }
 
   // a component whose model rose (too few passes after a bad step) stays where it was

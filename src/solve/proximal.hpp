@@ -23,6 +23,12 @@ class CoupledGraph {
   Vector<float> value_;
 };
 
+/// y += f (V L)_at for V in the graph's order
+void add_laplacian(const CoupledGraph& graph, const Matrix<float>& V, Index at, float f, float* y);
+/// tr(S L S'), products in float
+template <class T>
+double smoothness(const CoupledGraph& graph, MatrixView<const T> S, const Control& control);
+
 /// The quadratic model of the codes' objective about S that proximal steps work on, for a change D:
 ///   <D, A D> + alpha tr(D L D') - 2 <N, D> + sum p_k (|s + d| - |s|),   A_j = diag(delta_j) A diag(delta_j) + C.
 struct CoupledModel {

@@ -366,31 +366,27 @@ PACEWISE_WIDE_VECTORS void sweep_coordinates(const float* A, float f, const floa
 /// With A = bound B' diag(feature) B + C the sample's objective lies below  s'A s - 2 (A s0 + N)'s + penalty  and
 /// touches it at s0. Where C = 0 a sample's own weight takes the place of the largest.
 template <class T>
-void improve_separable(const CodesProblem<T>& p, const CodeTerms<T>& terms, double bound, int sweeps, Matrix<T>& S,
+void improve_separable(const CheapCodes<T>& p, const CodeTerms<T>& terms, int sweeps, Matrix<T>& S,
                        const Control& control) {
-  const SerialBlas serial;
-  const Index r = S.rows();
-  EigenMatrix<double> exact = bound * feature_gram(p.B, p.weights.feature);
+  EigenMatrix<double> exact = p.bound * feature_gram(p.B, p.weights.feature);
   if (!terms.separable_only()) exact += eigen(terms.quadratic());
-  const EigenMatrix<float> A = exact.cast<float>(), C = eigen(terms.quadratic()).template cast<float>();
-  Matrix<float> B(p.B.rows, r);
-  eigen(B) = eigen(p.B).template cast<float>();
+  const EigenMatrix<float> A = exact.cast<float>(), C = eigen(terms.quadratic()).template cast<float>(),
+                           B = eigen(p.B).template cast<float>();
   const bool own = terms.separable_only() && !p.weights.sample.empty();
   const float most = own ? static_cast<float>(*std::max_element(p.weights.sample.begin(), p.weights.sample.end())) : 1;
   const Vector<float> penalty(terms.penalty().begin(), terms.penalty().end());
-  for_each_residual<float, T>(p.X, B, S, control,
-                              [&](Index first, MatrixView<float> R, MatrixView<const float> s, int) {
-                                for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
-                                EigenMatrix<float> now = eigen(s), N = eigen(B).transpose() * eigen(R);
-                                if (!terms.separable_only()) N.noalias() -= C * now;
-                                for (Index j = 0; j < R.cols; ++j) {
-                                  terms.add_linear(first + j, N.col(j).data());
-                                  const float f = own ? static_cast<float>(p.weights.sample[first + j]) / most : 1.0F;
-                                  sweep_coordinates(A.data(), f, penalty.data(), terms.positive(), sweeps,
-                                                    N.col(j).data(), now.col(j).data(), r);
-                                }
-                                eigen(S.view().columns(first, R.cols)) = now.template cast<T>();
-                              });
+  p.residuals([&](Index first, MatrixView<float> R, MatrixView<const float> s) {
+    if (control.stop()) return;
+    EigenMatrix<float> now = eigen(s), N = B.transpose() * eigen(R);
+    if (!terms.separable_only()) N.noalias() -= C * now;
+    for (Index j = 0; j < R.cols; ++j) {
+      terms.add_linear(first + j, N.col(j).data());
+      const float f = own ? static_cast<float>(p.weights.sample[first + j]) / most : 1.0F;
+      sweep_coordinates(A.data(), f, penalty.data(), terms.positive(), sweeps, N.col(j).data(), now.col(j).data(),
+                        S.rows());
+    }
+    eigen(S.view().columns(first, R.cols)) = now.template cast<T>();
+  });
 }
 
 template <class T>
@@ -431,12 +427,11 @@ Matrix<T> pursue_separable(const CodesProblem<T>& p, MatrixView<const double> B,
   return S;
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                                 \
-  template StepReport solve_separable<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&, \
-                                         Matrix<T>&, const StepOptions&, const Control&);                       \
-  template void improve_separable<T>(const CodesProblem<T>&, const CodeTerms<T>&, double, int, Matrix<T>&,      \
-                                     const Control&);                                                           \
-  template Matrix<T> pursue_separable<T>(const CodesProblem<T>&, MatrixView<const double>, Index, double,       \
+#define PACEWISE_INSTANTIATE(T)                                                                                   \
+  template StepReport solve_separable<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&,   \
+                                         Matrix<T>&, const StepOptions&, const Control&);                         \
+  template void improve_separable<T>(const CheapCodes<T>&, const CodeTerms<T>&, int, Matrix<T>&, const Control&); \
+  template Matrix<T> pursue_separable<T>(const CodesProblem<T>&, MatrixView<const double>, Index, double,         \
                                          const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -8,10 +8,10 @@ template <class T>
 StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
                            Matrix<T>& S, const StepOptions& options, const Control& control);
 
-/// See improve_codes; `bound` is the largest weight.
+/// See improve_codes.
 template <class T>
-void improve_separable(const CodesProblem<T>& problem, const CodeTerms<T>& terms, double bound, int sweeps,
-                       Matrix<T>& S, const Control& control);
+void improve_separable(const CheapCodes<T>& problem, const CodeTerms<T>& terms, int sweeps, Matrix<T>& S,
+                       const Control& control);
 
 /// See pursue_codes.
 template <class T>

@@ -22,34 +22,17 @@ double sum_of(const T* x, Index n) {
   return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
-constexpr std::size_t kLanes = 8;
-
-/// Sums over some units, in lanes
-struct Part {
-  double fit[kLanes] = {}, value[kLanes] = {}, weight[kLanes] = {}, largest[kLanes] = {}, in[kLanes] = {},
-         count[kLanes] = {};
-  Part& operator+=(const Part& other) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      fit[lane] += other.fit[lane];
-      value[lane] += other.value[lane];
-      weight[lane] += other.weight[lane];
-      largest[lane] = std::max(largest[lane], other.largest[lane]);
-      in[lane] += other.in[lane];
-      count[lane] += other.count[lane];
-    }
-    return *this;
-  }
-};
-
-/// v, observed: null where all are 1
+/// v, observed: null where all are 1; `best`: v is the best weight for each loss
 template <class Type, class T>
-PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T* v, const char* observed, Index units,
-                                      double lambda, Part& out) {
-  Part part;
+PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T* v, bool best, const char* observed,
+                                      Index units, double lambda, PaceSums& out) {
+  constexpr Index lanes = PaceSums::kLanes;
+  PaceSums part;
   const bool pace = !std::isinf(lambda);
-  const auto add = [&](Index u, std::size_t lane) {
+  const auto add = [&](Index u, Index lane) {
     const double here = observed == nullptr || observed[u] != 0 ? 1 : 0;
-    const double l = here * static_cast<double>(losses[u]), weight = v == nullptr ? 1.0 : static_cast<double>(v[u]);
+    const double l = here * static_cast<double>(losses[u]);
+    const double weight = best && pace ? type.weight(l, lambda) : v == nullptr ? 1.0 : static_cast<double>(v[u]);
     part.fit[lane] += weight * l;
     if (pace) part.value[lane] += here * type.value(weight, lambda);
     part.weight[lane] += here * weight;
@@ -58,13 +41,68 @@ PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T
     part.count[lane] += here;
   };
   Index u = 0;
-  for (; u + static_cast<Index>(kLanes) <= units; u += static_cast<Index>(kLanes))
-    for (std::size_t lane = 0; lane < kLanes; ++lane) add(u + static_cast<Index>(lane), lane);
+  for (; u + lanes <= units; u += lanes)
+    for (Index lane = 0; lane < lanes; ++lane) add(u + lane, lane);
   for (; u < units; ++u) add(u, 0);
   out += part;
 }
 
+template <class Type>
+PACEWISE_WIDE_TEMPLATE void weigh_with(const Type& type, const float* w, const float* residual, Index m, double lambda,
+                                       float* x) {
+  for (Index i = 0; i < m; ++i) {
+    const double l = static_cast<double>(residual[i]) * static_cast<double>(residual[i]);
+    const double own = w == nullptr ? 1 : static_cast<double>(w[i]);
+    x[i] *= static_cast<float>(own * type.weight(own * l, lambda));
+  }
+}
+
 }  // namespace
+
+PaceSums& PaceSums::operator+=(const PaceSums& other) {
+  for (Index lane = 0; lane < kLanes; ++lane) {
+    fit[lane] += other.fit[lane];
+    value[lane] += other.value[lane];
+    weight[lane] += other.weight[lane];
+    largest[lane] = std::max(largest[lane], other.largest[lane]);
+    in[lane] += other.in[lane];
+    count[lane] += other.count[lane];
+  }
+  return *this;
+}
+
+PaceSummary PaceSums::summary() const {
+  PaceSummary out;
+  double weights = 0, inside = 0, all = 0;
+  for (Index lane = 0; lane < kLanes; ++lane) {
+    out.fit += fit[lane];
+    out.value += value[lane];
+    out.largest = std::max(out.largest, largest[lane]);
+    weights += weight[lane];
+    inside += in[lane];
+    all += count[lane];
+  }
+  if (all > 0) {
+    out.selected = inside / all;
+    out.mean_weight = weights / all;
+  }
+  return out;
+}
+
+template <class T>
+void add_best_weights(const T* losses, const char* observed, Index units, const Regularizer& regularizer, double lambda,
+                      PaceSums& sums) {
+  std::visit(
+      [&](const auto& type) {
+        add_units(type, losses, static_cast<const T*>(nullptr), true, observed, units, lambda, sums);
+      },
+      regularizer);
+}
+
+void weigh_entries(const float* w, const float* residual, Index m, const Regularizer& regularizer, double lambda,
+                   float* x) {
+  std::visit([&](const auto& type) { weigh_with(type, w, residual, m, lambda, x); }, regularizer);
+}
 
 template <class T>
 Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
@@ -143,33 +181,17 @@ void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, doub
 }
 
 template <class T>
-PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
-                      const Regularizer& regularizer, double lambda, const Control& control) {
-  const auto units = static_cast<Index>(losses.size());
-  const Part part = std::visit(
+PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
+                   const Regularizer& regularizer, double lambda, const Control& control) {
+  return std::visit(
       [&](const auto& type) {
-        const auto add = [&](Index first, Index some, int, Part& sum) {
-          add_units(type, losses.data() + first, v.empty() ? nullptr : v.data() + first,
+        const auto add = [&](Index first, Index some, int, PaceSums& sum) {
+          add_units(type, losses.data() + first, v.empty() ? nullptr : v.data() + first, false,
                     observed.empty() ? nullptr : observed.data() + first, some, lambda, sum);
         };
-        return parallel_sum(units, control, Part{}, add, kUnits);
+        return parallel_sum(static_cast<Index>(losses.size()), control, PaceSums{}, add, kUnits);
       },
       regularizer);
-  PaceSummary out;
-  double weight = 0, in = 0, count = 0;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    out.fit += part.fit[lane];
-    out.value += part.value[lane];
-    out.largest = std::max(out.largest, part.largest[lane]);
-    weight += part.weight[lane];
-    in += part.in[lane];
-    count += part.count[lane];
-  }
-  if (count > 0) {
-    out.selected = in / count;
-    out.mean_weight = weight / count;
-  }
-  return out;
 }
 
 template <class T>
@@ -203,8 +225,9 @@ void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, I
                                Level, const Control&, Vector<T>&);                                                    \
   template std::vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level, const Control&);               \
   template void solve_weights<T>(const Vector<T>&, const Regularizer&, double, Vector<T>&, const Control&);           \
-  template PaceSummary summarize<T>(const Vector<T>&, const Vector<T>&, const std::vector<char>&, const Regularizer&, \
-                                    double, const Control&);                                                          \
+  template PaceSums pace_sums<T>(const Vector<T>&, const Vector<T>&, const std::vector<char>&, const Regularizer&,    \
+                                 double, const Control&);                                                             \
+  template void add_best_weights<T>(const T*, const char*, Index, const Regularizer&, double, PaceSums&);             \
   template void combine<T>(const Weights<T>&, const Vector<T>&, Level, Index, Index, Weights<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

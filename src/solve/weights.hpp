@@ -36,7 +36,7 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
 template <class T>
 std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control = {});
 
-/// Sums over observed units.
+/// Over observed units
 struct PaceSummary {
   double fit = 0;          // sum v l
   double value = 0;        // sum F(v; lambda)
@@ -45,15 +45,37 @@ struct PaceSummary {
   double largest = 0;      // largest loss
 };
 
+/// The sums it is made of, in independent accumulators
+struct PaceSums {
+  static constexpr Index kLanes = 8;
+  double fit[kLanes] = {}, value[kLanes] = {}, weight[kLanes] = {}, largest[kLanes] = {}, in[kLanes] = {},
+         count[kLanes] = {};
+  PaceSums& operator+=(const PaceSums& other);
+  PaceSummary summary() const;
+};
+
 /// V-step: v minimises v l + F(v; lambda) for every unit. lambda = infinity means no pace: v = 1 and F = 0.
 template <class T>
 void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, double lambda, Vector<T>& v,
                    const Control& control);
 
-/// fit and F at (v, losses, lambda)
+/// fit and F at (v, losses, lambda); v empty: all 1
+template <class T>
+PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
+                   const Regularizer& regularizer, double lambda, const Control& control);
 template <class T>
 PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
-                      const Regularizer& regularizer, double lambda, const Control& control);
+                      const Regularizer& regularizer, double lambda, const Control& control) {
+  return pace_sums(losses, v, observed, regularizer, lambda, control).summary();
+}
+/// Adds some units with the v that is best for each; observed: null where all are.
+template <class T>
+void add_best_weights(const T* losses, const char* observed, Index units, const Regularizer& regularizer, double lambda,
+                      PaceSums& sums);
+
+/// x_i *= w_i v_i for entries, v the best weight for the loss w_i residual_i^2. w: null where all are 1.
+void weigh_entries(const float* w, const float* residual, Index m, const Regularizer& regularizer, double lambda,
+                   float* x);
 
 /// w v: what the other steps minimise with. `out` starts as a copy of the user's weights and is brought up to date.
 template <class T>

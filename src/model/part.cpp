@@ -1,0 +1,384 @@
+#include "model/part.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algebra/sums.hpp"
+#include "solve/residual.hpp"
+
+namespace pacewise {
+
+template <class T>
+Part<T>::Part(Data<T> samples_of, Graph graph_of, const Options& options, const Tuning& tuning, const Control& control)
+    : data(std::move(samples_of)), graph(std::move(graph_of)), options_(options), tuning_(tuning) {
+  observed_ = observed_units(data.weights, features(), samples(), options.level, control);
+  if (!graph.incidence.empty()) edges_ = transpose(graph.incidence);
+  if (const Matrix<T>& w = data.weights.entry; !w.empty()) {
+    entry_top_.assign(static_cast<std::size_t>(features()), 0.0);
+    for (Index j = 0; j < samples(); ++j)
+      for (Index i = 0; i < features(); ++i) entry_top_[i] = std::max(entry_top_[i], static_cast<double>(w(i, j)));
+  }
+  effective_ = data.weights;
+}
+
+// ---- losses and weights
+
+template <class T>
+void Part<T>::measure(const Matrix<T>& B, Level level, bool exact, const Control& control) {
+  exact_ = exact;
+  measured_ = level;
+  if (exact) {
+    R_ = Matrix<float>();
+    unit_losses<T>(data.values, data.weights, B, S, level, control, losses_);
+    return;
+  }
+  const Index m = features(), n = samples();
+  if (R_.empty()) R_.resize_for_overwrite(m, n);
+  losses_.resize(level == Level::element ? 0 : level == Level::feature ? m : n);
+  const Matrix<float> atoms = cast<float, T>(B);
+  const Eigen::VectorXd rows =
+      parallel_sum(n, control, Eigen::VectorXd(Eigen::VectorXd::Zero(level == Level::feature ? m : 0)),
+                   [&](Index first, Index count, int, Eigen::VectorXd& sum) {
+                     const MatrixView<float> R = R_.view().columns(first, count);
+                     eigen(R) = eigen(data.values.view().columns(first, count)).template cast<float>();
+                     const EigenMatrix<float> s = eigen(S.view().columns(first, count)).template cast<float>();
+                     subtract_product<float>(atoms, {s.data(), s.rows(), count}, R);
+                     if (level == Level::element) return;
+                     Vector<float> scratch;
+                     const float* loss = block_losses(first, count, scratch);
+                     for (Index j = 0; j < count; ++j, loss += m)
+                       if (level == Level::feature)
+                         for (Index i = 0; i < m; ++i) sum[i] += static_cast<double>(loss[i]);
+                       else
+                         losses_[first + j] = static_cast<T>(sum_of_sizes<float>(loss, m));
+                   });
+  for (Index i = 0; i < rows.size(); ++i) losses_[i] = static_cast<T>(rows[i]);
+}
+
+template <class T>
+const float* Part<T>::block_losses(Index first, Index count, Vector<float>& scratch) const {
+  const Index m = features();
+  scratch.resize(m * count);
+  for (Index j = 0; j < count; ++j) {
+    const float* r = R_.col(first + j);
+    float* l = scratch.data() + j * m;
+    for (Index i = 0; i < m; ++i) l[i] = r[i] * r[i];
+    weigh(data.weights, first + j, l, m);
+  }
+  return scratch.data();
+}
+
+template <class T>
+template <class U>
+void Part<T>::entry_losses(Index from, const std::function<void(Index, const U*, Index, int)>& use,
+                           const Control& control) const {
+  const Index m = features();
+  parallel_for(samples(), control.to_the_end(), [&](Index first, Index count, int worker) {
+    Vector<float> made;
+    Vector<U> seen;
+    const U* l = nullptr;
+    if constexpr (std::is_same_v<T, U>)
+      if (exact_) l = losses_.data() + first * m;
+    if constexpr (std::is_same_v<U, float>)
+      if (!exact_) l = block_losses(first, count, made);
+    Index units = m * count;
+    if (!observed_.empty()) {
+      for (Index u = 0; u < units; ++u)
+        if (observed_[static_cast<std::size_t>(first * m + u)] != 0) seen.push_back(l[u]);
+      l = seen.data();
+      units = std::ssize(seen);
+    }
+    use(from + first / kBlock, l, units, worker);
+  });
+}
+
+template <class T>
+void Part<T>::set_pace(double lambda, const Vector<T>& feature_weights, const Control& control) {
+  lambda_ = lambda;
+  weights_.clear();
+  Vector<T> v = one_copy() && exact_ ? effective_.entry.release() : Vector<T>();
+  effective_ = data.weights;
+  if (std::isinf(lambda) || options_.level == Level::none || paced_entries()) return;
+  if (options_.level == Level::feature)
+    v = feature_weights;
+  else
+    solve_weights(losses_, options_.regularizer, lambda, v, control);
+  set_weights(std::move(v));
+}
+
+template <class T>
+void Part<T>::set_weights(Vector<T> v) {
+  if (one_copy()) {
+    effective_.entry.take(std::move(v), features(), samples());
+    return;
+  }
+  weights_ = std::move(v);
+  combine(data.weights, weights_, options_.level, features(), samples(), effective_);
+}
+
+template <class T>
+Vector<T> Part<T>::entry_weights(const Control& control) const {
+  const Index m = features();
+  Vector<T> v(m * samples());
+  parallel_for(samples(), control, [&](Index first, Index count, int) {
+    Vector<float> scratch;
+    const float* l = block_losses(first, count, scratch);
+    for (Index u = 0; u < m * count; ++u)
+      v[first * m + u] = static_cast<T>(pace_weight(options_.regularizer, static_cast<double>(l[u]), lambda_));
+  });
+  return v;
+}
+
+template <class T>
+PaceSums Part<T>::pace_sums(const Control& control) const {
+  if (exact_)
+    return pacewise::pace_sums(losses_, weights(), measured_ == options_.level ? observed_ : std::vector<char>(),
+                               options_.regularizer, lambda_, control);
+  const char* seen = observed_.empty() ? nullptr : observed_.data();
+  const bool entries = options_.level == Level::element;
+  return parallel_sum(samples(), control, PaceSums{}, [&](Index first, Index count, int, PaceSums& sum) {
+    const Index units = entries ? features() : 1;
+    const char* mine = seen == nullptr ? nullptr : seen + first * units;
+    Vector<float> scratch;
+    if (entries)
+      add_best_weights(block_losses(first, count, scratch), mine, units * count, options_.regularizer, lambda_, sum);
+    else
+      add_best_weights(losses_.data() + first, mine, count, options_.regularizer, lambda_, sum);
+  });
+}
+
+template <class T>
+void Part<T>::weigh_block(Index first, MatrixView<const float> residual, MatrixView<float> x) const {
+  const Index m = features();
+  const Weights<T>& user = data.weights;
+  const bool weighted = !(user.sample.empty() && user.feature.empty() && user.entry.empty());
+  Vector<float> w(weighted ? m : 0);
+  for (Index j = 0; j < x.cols; ++j) {
+    if (!paced_entries()) {
+      weigh(effective_, first + j, x.col(j), m);
+      continue;
+    }
+    if (weighted) {
+      std::fill(w.begin(), w.end(), 1.0F);
+      weigh(user, first + j, w.data(), m);
+    }
+    weigh_entries(weighted ? w.data() : nullptr, residual.col(j), m, options_.regularizer, lambda_, x.col(j));
+  }
+}
+
+// ---- dictionary
+
+template <class T>
+EigenMatrix<double> Part<T>::cheap_gradient(const Control& control) const {
+  const SerialBlas serial;
+  const Index m = features();
+  return parallel_sum(
+      samples(), control, EigenMatrix<double>(EigenMatrix<double>::Zero(m, S.rows())),
+      [&](Index first, Index count, int, EigenMatrix<double>& sum) {
+        EigenMatrix<float> R = eigen(R_.view().columns(first, count));
+        weigh_block(first, R_.view().columns(first, count), {R.data(), m, count});
+        const EigenMatrix<float> s = eigen(S.view().columns(first, count)).template cast<float>();
+        sum += EigenMatrix<float>(R * s.transpose()).template cast<double>();
+      },
+      4 * kBlock, 8);
+}
+
+template <class T>
+EigenMatrix<double> Part<T>::gram(bool exact, bool weighted, const Control& control) const {
+  if (!weighted) return exact ? sum_of_outer_products<T>(S, control) : sum_of_outer_products<T, float>(S, control);
+  Matrix<T> scaled = S;
+  for (Index j = 0; j < samples(); ++j) eigen(scaled).col(j) *= std::sqrt(effective_.sample[j]);
+  return sum_of_outer_products<T, float>(scaled, control);
+}
+
+template <class T>
+Eigen::VectorXd Part<T>::row_bounds() const {
+  Eigen::VectorXd f = Eigen::VectorXd::Ones(features());
+  for (Index i = 0; i < features(); ++i) {
+    if (!effective_.feature.empty()) f[i] *= static_cast<double>(effective_.feature[i]);
+    if (!entry_top_.empty()) f[i] *= entry_top_[i];
+  }
+  return f;
+}
+
+template <class T>
+Marks Part<T>::used_atoms(const Control& control) const {
+  return parallel_sum(samples(), control.to_the_end(), Marks(S.rows()),
+                      [&](Index first, Index count, int, Marks& mine) {
+                        for (Index j = first; j < first + count; ++j)
+                          for (Index k = 0; k < S.rows(); ++k)
+                            if (S(k, j) != T(0)) mine[k] = 1;
+                      });
+}
+
+template <class T>
+Vector<double> Part<T>::trusted_losses(const Matrix<T>& B, const Control& control) const {
+  if (exact_) {
+    const Vector<T> l = unit_losses<T>(data.values, effective_, B, S, Level::sample, control);
+    return {l.begin(), l.end()};
+  }
+  Vector<double> out(samples());
+  parallel_for(samples(), control, [&](Index first, Index count, int) {
+    const MatrixView<const float> R = R_.view().columns(first, count);
+    EigenMatrix<float> weighted = eigen(R);
+    weigh_block(first, R, {weighted.data(), R.rows, count});
+    for (Index j = 0; j < count; ++j) out[first + j] = static_cast<double>(weighted.col(j).dot(eigen(R).col(j)));
+  });
+  return out;
+}
+
+template <class T>
+Vector<double> Part<T>::trusted_sample(const Matrix<T>& B, Index j) const {
+  Vector<double> out(features());
+  for (Index i = 0; i < features(); ++i) {
+    const double w = static_cast<double>(data.weights(i, j)), x = static_cast<double>(data.values(i, j));
+    double model = 0;
+    for (Index k = 0; k < S.rows(); ++k) model += static_cast<double>(B(i, k)) * static_cast<double>(S(k, j));
+    double trust = w > 0 ? 1 : 0;
+    if (options_.level == Level::element && !std::isinf(lambda_))
+      trust *= pace_weight(options_.regularizer, w * (x - model) * (x - model), lambda_);
+    if (options_.level == Level::feature && !weights_.empty()) trust *= static_cast<double>(weights_[i]);
+    out[i] = trust * x + (1 - trust) * model;
+  }
+  return out;
+}
+
+// ---- codes
+
+template <class T>
+CodeTerms<T> Part<T>::terms(const Penalty& penalty, bool with_graph, const EigenMatrix<double>& QQ) const {
+  Coupling<T> coupling;
+  const bool tied = with_graph && !graph.laplacian.empty(), mapped = with_graph && !Qt.empty();
+  if (tied) {
+    coupling.laplacian = &graph.laplacian;
+    coupling.alpha = options_.alpha;
+  }
+  if (mapped) {
+    coupling.incidence = &graph.incidence;
+    coupling.gamma = options_.gamma;
+  }
+  return {penalty, coupling, S.rows(), mapped ? Qt.view() : MatrixView<const T>(), QQ};
+}
+
+template <class T>
+const CoupledGraph* Part<T>::order(const CodeTerms<T>& terms, const Control& control) const {
+  if (terms.alpha() > 0 && !order_) order_.emplace(graph.laplacian, control, tuning_);
+  return order_ ? &*order_ : nullptr;
+}
+
+template <class T>
+void Part<T>::improve_codes(const Matrix<T>& B, const CodeTerms<T>& terms, int passes, int sweeps,
+                            const Control& control) {
+  const auto most = [](const auto& w) {
+    return w.empty() ? 1.0 : static_cast<double>(*std::max_element(w.begin(), w.end()));
+  };
+  const Matrix<float> atoms = cast<float, T>(B);
+  const ResidualBlocks residuals = [&](const auto& use) {
+    for_each_residual<float, T>(data.values, atoms, S, control,
+                                [&](Index first, MatrixView<float> R, MatrixView<const float> s, int) {
+                                  weigh_block(first, R_.view().columns(first, R.cols), R);
+                                  use(first, R, s);
+                                });
+  };
+  pacewise::improve_codes<T>({B, effective_, most(effective_.sample) * most(entry_top_), residuals}, terms,
+                             order(terms, control), passes, sweeps, S, control);
+}
+
+template <class T>
+StepReport Part<T>::solve_codes(const Matrix<T>& B, const CodeTerms<T>& terms, const StepOptions& step,
+                                const Control& control) {
+  return pacewise::solve_codes<T>(codes_problem(B), terms, S, step, control, order(terms, control));
+}
+
+template <class T>
+Index Part<T>::nonzeros(const Control& control) const {
+  return parallel_sum(samples(), control.to_the_end(), Index{0}, [&](Index first, Index count, int, Index& sum) {
+    const T* s = S.col(first);
+    sum += S.rows() * count - std::count(s, s + S.rows() * count, T(0));
+  });
+}
+
+template <class T>
+double Part<T>::zero_beta() const {
+  double top = 0;
+  for (Index j = 0; j < samples(); ++j) {
+    double sum = 0;
+    for (Index i = 0; i < features(); ++i) {
+      const double wx = static_cast<double>(data.weights(i, j)) * static_cast<double>(data.values(i, j));
+      sum += wx * wx;
+    }
+    top = std::max(top, 2 * std::sqrt(sum));
+  }
+  return top;
+}
+
+// ---- cutting and joining
+
+template <class T>
+Data<T> slice(const Data<T>& data, Index first, Index count) {
+  const auto columns = [&](const Matrix<T>& all) {
+    return all.empty() ? Matrix<T>() : Matrix<T>(all.view().columns(first, count));
+  };
+  const auto range = [&](const Vector<T>& all) {
+    return all.empty() ? Vector<T>() : Vector<T>(all.begin() + first, all.begin() + first + count);
+  };
+  Data<T> out;
+  out.values = columns(data.values);
+  out.weights = {range(data.weights.sample), data.weights.feature, columns(data.weights.entry)};
+  out.normalization = data.normalization;
+  out.sample_scale = range(data.sample_scale);
+  for (Index j = 0; j < count; ++j)
+    for (Index i = 0; i < out.values.rows(); ++i) out.missing += out.weights(i, j) > T(0) ? 0 : 1;
+  return out;
+}
+
+template <class T>
+void append(Data<T>& data, Data<T> more) {
+  const auto join = [](Matrix<T>& all, const Matrix<T>& part) {
+    Matrix<T> both;
+    both.resize_for_overwrite(all.rows(), all.cols() + part.cols());
+    std::copy_n(part.data(), part.size(), std::copy_n(all.data(), all.size(), both.data()));
+    all = std::move(both);
+  };
+  join(data.values, more.values);
+  if (!data.weights.entry.empty()) join(data.weights.entry, more.weights.entry);
+  data.weights.sample.insert(data.weights.sample.end(), more.weights.sample.begin(), more.weights.sample.end());
+  data.sample_scale.insert(data.sample_scale.end(), more.sample_scale.begin(), more.sample_scale.end());
+  data.missing += more.missing;
+}
+
+namespace {
+
+/// diag(a, b)
+void append(Sparse& a, const Sparse& b) {
+  const auto nonzeros = std::ssize(a.value);
+  for (const auto i : b.index) a.index.push_back(static_cast<std::int32_t>(i + a.rows));
+  for (Index j = 1; j <= b.cols; ++j) a.start.push_back(b.start[j] + nonzeros);
+  a.value.insert(a.value.end(), b.value.begin(), b.value.end());
+  a.rows += b.rows;
+  a.cols += b.cols;
+}
+
+}  // namespace
+
+void append(Graph& graph, Graph more) {
+  if (!more.laplacian.empty()) append(graph.laplacian, more.laplacian);
+  if (!more.incidence.empty()) append(graph.incidence, more.incidence);
+  graph.notes.insert(graph.notes.end(), more.notes.begin(), more.notes.end());
+}
+
+#define PACEWISE_INSTANTIATE(T)                         \
+  template class Part<T>;                               \
+  template Data<T> slice(const Data<T>&, Index, Index); \
+  template void append(Data<T>&, Data<T>);
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+template void Part<double>::entry_losses<float>(Index, const std::function<void(Index, const float*, Index, int)>&,
+                                                const Control&) const;
+template void Part<double>::entry_losses<double>(Index, const std::function<void(Index, const double*, Index, int)>&,
+                                                 const Control&) const;
+template void Part<float>::entry_losses<float>(Index, const std::function<void(Index, const float*, Index, int)>&,
+                                               const Control&) const;
+
+}  // namespace pacewise

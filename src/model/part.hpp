@@ -1,0 +1,136 @@
+#pragma once
+#include <optional>
+#include <utility>
+
+#include "graph/graph.hpp"
+#include "model/fit.hpp"
+#include "solve/code_terms.hpp"
+#include "solve/consistency.hpp"
+#include "solve/coupled.hpp"
+#include "solve/dictionary.hpp"
+#include "solve/weights.hpp"
+
+namespace pacewise {
+
+/// A block of samples and all that grows with it: data, weights, losses, codes, the hyperedges of its samples and their
+/// rows of Q. The whole (Fitter) tells it the dictionary, Q'Q and lambda, and adds up what the parts return; whatever
+/// it returns is small. One part holds all samples in memory; parts on disk or on other machines stand behind the same
+/// functions.
+///
+/// Steps are exact or cheap. Exact ones need losses in T and weights w v as they are. For cheap ones the residuals
+/// R = X - B S are kept in float; the weight of an entry is a function of its residual and lambda, made block by block.
+template <class T>
+class Part {
+ public:
+  Part(Data<T> data, Graph graph, const Options& options, const Tuning& tuning, const Control& control);
+
+  // ---- what it holds
+  Data<T> data;  // X and the user's weights
+  Graph graph;   // L and H of these samples; empty: none
+  Matrix<T> S;   // r x n
+  Matrix<T> Qt;  // Q', r x e; empty before the first Q-step
+  Index samples() const { return data.values.cols(); }
+  Index features() const { return data.values.rows(); }
+
+  // ---- losses and weights
+  /// The losses of the units of `level` at (B, S); `exact`: in T, else by residuals in float
+  void measure(const Matrix<T>& B, Level level, bool exact, const Control& control);
+  /// of samples (level none, too) or features (those of these samples alone), after measure()
+  const Vector<T>& losses() const { return losses_; }
+  const std::vector<char>& observed() const { return observed_; }
+  /// Those of entries, in pieces: use(piece, losses of observed entries, count, worker), pieces from `from` on
+  template <class U>
+  void entry_losses(Index from, const std::function<void(Index, const U*, Index, int)>& use,
+                    const Control& control) const;
+  /// v for the losses now; at the feature level as given. lambda = infinity: all 1
+  void set_pace(double lambda, const Vector<T>& feature_weights, const Control& control);
+  /// v with which exact steps run; empty: all 1, or not held
+  const Vector<T>& weights() const { return one_copy() ? effective_.entry.numbers() : weights_; }
+  void set_weights(Vector<T> v);  // of a stored state
+  void set_lambda(double lambda) { lambda_ = lambda; }
+  void forget_weights() { effective_ = Weights<T>(); }  // where no step is to follow
+  /// v of the entries of cheap steps, for the losses now
+  Vector<T> entry_weights(const Control& control) const;
+  /// Sums over the units, with weights() where they are held, else with the best ones for the losses now
+  PaceSums pace_sums(const Control& control) const;
+
+  // ---- dictionary
+  DictionaryProblem<T> dictionary_problem() const { return {data.values, effective_, S, options_.positive_atoms}; }
+  /// N = (w v R) S' for a cheap step
+  EigenMatrix<double> cheap_gradient(const Control& control) const;
+  /// S S', of a cheap step with the weights of samples
+  EigenMatrix<double> gram(bool exact, bool weighted, const Control& control) const;
+  bool weighs_samples() const { return !effective_.sample.empty(); }
+  /// Bounds on the weights of each row, without those of samples
+  Eigen::VectorXd row_bounds() const;
+  Marks used_atoms(const Control& control) const;
+  /// sum_i w_ij v_ij (x_ij - (B S)_ij)^2 of every sample
+  Vector<double> trusted_losses(const Matrix<T>& B, const Control& control) const;
+  /// Sample j, each entry taken from the data as far as it is trusted and from the reconstruction otherwise
+  Vector<double> trusted_sample(const Matrix<T>& B, Index j) const;
+
+  // ---- consistency
+  void update_consistency(const EigenMatrix<double>& ridged, bool exact, const Control& control) {
+    if (exact)
+      solve_consistency_rows<double, T>(edges_, S, ridged, Qt, control);
+    else
+      solve_consistency_rows<float, T>(edges_, S, ridged, Qt, control);
+  }
+  Largest consistency_gap(const EigenMatrix<double>& ridged, const Control& control) const {
+    return pacewise::consistency_gap<T>(edges_, S, ridged, Qt, control);
+  }
+
+  // ---- codes
+  CodeTerms<T> terms(const Penalty& penalty, bool with_graph, const EigenMatrix<double>& QQ) const;
+  void improve_codes(const Matrix<T>& B, const CodeTerms<T>& terms, int passes, int sweeps, const Control& control);
+  StepReport solve_codes(const Matrix<T>& B, const CodeTerms<T>& terms, const StepOptions& step,
+                         const Control& control);
+  Largest codes_gap(const Matrix<T>& B, const CodeTerms<T>& terms, const Control& control) const {
+    return pacewise::codes_gap<T>(codes_problem(B), terms, S, control);
+  }
+  CodeSums code_sums(const CodeTerms<T>& terms, bool exact, const Control& control) const {
+    return terms.sums(S, control, exact ? nullptr : order(terms, control));
+  }
+  Index nonzeros(const Control& control) const;
+
+  /// 2 max_j |w_j x_j|: above this beta, 0 is optimal for every sample and every dictionary of unit atoms
+  double zero_beta() const;
+
+ private:
+  CodesProblem<T> codes_problem(const Matrix<T>& B) const { return {data.values, effective_, B, {}, {}}; }
+  /// Where entries are paced and the user gave them no weights, w v is v: it is kept once, in effective_.
+  bool one_copy() const { return options_.level == Level::element && data.weights.entry.empty(); }
+  bool paced_entries() const { return !exact_ && options_.level == Level::element && !std::isinf(lambda_); }
+  const CoupledGraph* order(const CodeTerms<T>& terms, const Control& control) const;
+  /// x_j <- w v x_j for the samples from `first` on, v by these residuals where entries are paced
+  void weigh_block(Index first, MatrixView<const float> residual, MatrixView<float> x) const;
+  /// The losses of the entries of some samples: stored, or made in `scratch`
+  const float* block_losses(Index first, Index count, Vector<float>& scratch) const;
+
+  const Options& options_;
+  const Tuning& tuning_;
+  Sparse edges_;                               // H'
+  mutable std::optional<CoupledGraph> order_;  // of the samples in proximal passes; made where first wanted
+  std::vector<char> observed_;                 // units with data; empty: all
+  Vector<double> entry_top_;                   // the largest entry weight of each row; empty: 1
+  double lambda_ = std::numeric_limits<double>::infinity();
+  bool exact_ = true;
+  Level measured_ = Level::none;  // of losses_
+  Matrix<float> R_;               // X - B S, of cheap steps
+  Vector<T> losses_;              // of samples or features; of entries where steps are exact
+  Vector<T> weights_;             // v, unless one_copy()
+  Weights<T> effective_;          // w v; of cheap steps with paced entries w alone
+};
+
+extern template class Part<float>;
+extern template class Part<double>;
+
+/// The samples from `first` on
+template <class T>
+Data<T> slice(const Data<T>& data, Index first, Index count);
+/// Parts of it in their order
+template <class T>
+void append(Data<T>& data, Data<T> more);
+void append(Graph& graph, Graph more);
+
+}  // namespace pacewise
