@@ -470,6 +470,8 @@ void Fitter<T>::update_weights() {
   record_.selected = pace_.selected;
   record_.mean_weight = pace_.mean_weight;
   if (!held) record_.objective_before = objective_ = objective_now().total();
+  if (show_weights_ && !exact_ && paced() && level_ == Level::element)
+    shown_weights_ = all_samples([&](const Part<T>& part) { return part.entry_weights(control_); });
   check_descent("weights");
 }
 
@@ -603,10 +605,11 @@ bool Fitter<T>::end_iteration(const Callback<T>& callback) {
   if (state_.schedule.finished)
     termination_ = state_.schedule.stalled ? Termination::converged : Termination::iteration_limit;
   if (!callback) return true;
-  const bool made = show_weights_ && paced() && before_.weights.empty();
-  if (made) before_.weights = all_samples([&](const Part<T>& part) { return part.entry_weights(control_); });
+  const bool made = !shown_weights_.empty();
+  if (made) before_.weights = std::move(shown_weights_);
   const bool more = callback(record_, before_);
   if (made) before_.weights.clear();
+  shown_weights_.clear();
   if (!more) {
     fail(Termination::cancelled, "the callback asked to stop");
     return false;

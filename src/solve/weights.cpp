@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "algebra/simd.hpp"
+#include "algebra/sums.hpp"
 #include "solve/residual.hpp"
 
 namespace pacewise {
@@ -22,16 +23,15 @@ double sum_of(const T* x, Index n) {
   return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
-/// v, observed: null where all are 1; `best`: v is the best weight for each loss
-template <class Type, class T>
-PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T* v, bool best, const char* observed,
+/// v: null where all are 1; `best`: v is the best weight for each loss; Observed: seen(u) is 1 or 0
+template <class Type, class T, class Observed>
+PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T* v, bool best, const Observed& seen,
                                       Index units, double lambda, PaceSums& out) {
   constexpr Index lanes = PaceSums::kLanes;
   PaceSums part;
   const bool pace = !std::isinf(lambda);
   const auto add = [&](Index u, Index lane) {
-    const double here = observed == nullptr || observed[u] != 0 ? 1 : 0;
-    const double l = here * static_cast<double>(losses[u]);
+    const double here = seen(u), l = here * static_cast<double>(losses[u]);
     const double weight = best && pace ? type.weight(l, lambda) : v == nullptr ? 1.0 : static_cast<double>(v[u]);
     part.fit[lane] += weight * l;
     if (pace) part.value[lane] += here * type.value(weight, lambda);
@@ -45,6 +45,27 @@ PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T
     for (Index lane = 0; lane < lanes; ++lane) add(u + lane, lane);
   for (; u < units; ++u) add(u, 0);
   out += part;
+}
+
+template <class T>
+void add_some(const T* losses, const T* v, bool best, const char* observed, Index units, const Regularizer& regularizer,
+              double lambda, PaceSums& sums) {
+  if (observed == nullptr && v == nullptr && std::isinf(lambda)) {  // all in, all 1
+    sums.fit[0] += sum_of_sizes<T>(losses, units);
+    sums.largest[0] = std::max(sums.largest[0], largest_size<T>(losses, units));
+    for (double* all : {sums.weight, sums.in, sums.count}) all[0] += static_cast<double>(units);
+    return;
+  }
+  std::visit(
+      [&](const auto& type) {
+        if (observed == nullptr)
+          add_units(
+              type, losses, v, best, [](Index) { return 1.0; }, units, lambda, sums);
+        else
+          add_units(
+              type, losses, v, best, [=](Index u) { return observed[u] != 0 ? 1.0 : 0.0; }, units, lambda, sums);
+      },
+      regularizer);
 }
 
 template <class Type>
@@ -92,11 +113,7 @@ PaceSummary PaceSums::summary() const {
 template <class T>
 void add_best_weights(const T* losses, const char* observed, Index units, const Regularizer& regularizer, double lambda,
                       PaceSums& sums) {
-  std::visit(
-      [&](const auto& type) {
-        add_units(type, losses, static_cast<const T*>(nullptr), true, observed, units, lambda, sums);
-      },
-      regularizer);
+  add_some(losses, static_cast<const T*>(nullptr), true, observed, units, regularizer, lambda, sums);
 }
 
 void weigh_entries(const float* w, const float* residual, Index m, const Regularizer& regularizer, double lambda,
@@ -183,15 +200,11 @@ void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, doub
 template <class T>
 PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
                    const Regularizer& regularizer, double lambda, const Control& control) {
-  return std::visit(
-      [&](const auto& type) {
-        const auto add = [&](Index first, Index some, int, PaceSums& sum) {
-          add_units(type, losses.data() + first, v.empty() ? nullptr : v.data() + first, false,
-                    observed.empty() ? nullptr : observed.data() + first, some, lambda, sum);
-        };
-        return parallel_sum(static_cast<Index>(losses.size()), control, PaceSums{}, add, kUnits);
-      },
-      regularizer);
+  const auto add = [&](Index first, Index some, int, PaceSums& sum) {
+    add_some(losses.data() + first, v.empty() ? nullptr : v.data() + first, false,
+             observed.empty() ? nullptr : observed.data() + first, some, regularizer, lambda, sum);
+  };
+  return parallel_sum(static_cast<Index>(losses.size()), control, PaceSums{}, add, kUnits);
 }
 
 template <class T>
