@@ -1,0 +1,114 @@
+// A fit over several parts of the samples, one after another in the same loop.
+#include <gtest/gtest.h>
+
+#include "model/fit.hpp"
+#include "model/part.hpp"
+#include "synthetic.hpp"
+#include "verify.hpp"
+
+namespace {
+
+using namespace pacewise;
+
+FitInputs cut(Vector<Index> parts) {
+  FitInputs inputs;
+  inputs.parts = std::move(parts);
+  return inputs;
+}
+
+synthetic::Recipe recipe() {
+  synthetic::Recipe out = verify::with_outliers();
+  out.n = 200;
+  return out;
+}
+
+/// Every number of the state and the result
+void expect_same(const Result<double>& a, const Result<double>& b, const std::string& where) {
+  EXPECT_EQ(a.state.dictionary, b.state.dictionary) << where;
+  EXPECT_EQ(a.state.codes, b.state.codes) << where;
+  EXPECT_EQ(a.state.consistency, b.state.consistency) << where;
+  EXPECT_EQ(a.weights, b.weights) << where;
+  EXPECT_EQ(a.losses, b.losses) << where;
+  EXPECT_EQ(a.objective.total(), b.objective.total()) << where;
+  EXPECT_EQ(a.certificate.codes, b.certificate.codes) << where;
+  EXPECT_EQ(a.certificate.dictionary, b.certificate.dictionary) << where;
+  EXPECT_EQ(a.certificate.consistency, b.certificate.consistency) << where;
+}
+
+TEST(Parts, ReportWhatTheSlowPathFindsAtEveryLevelWithTheSameBitsForAnyThreads) {
+  auto p = synthetic::make<double>(recipe());
+  for (Index j = 0; j < p.X.cols(); j += 3) p.X(j % p.X.rows(), j) = std::numeric_limits<double>::quiet_NaN();
+  for (const Level level : verify::kLevels)
+    for (const bool exact : {false, true}) {
+      Options o = verify::small_options(level);
+      o.exact_steps = exact;
+      const std::string where = std::string(name_of(level)) + (exact ? ", exact" : ", cheap");
+      const auto result = verify::run<double>(p.problem(), o, nullptr, cut({50, 130}));
+      verify::check_reports(result, where);
+      verify::check_history(result, where);
+      Control control;
+      control.threads = 3;
+      expect_same(result, fit<double>(p.problem(), o, control, nullptr, cut({50, 130})), where);
+    }
+}
+
+TEST(Parts, HaveNoNeighboursInCommon) {
+  const auto p = synthetic::make<double>(recipe());
+  const Graph graph = verify::run<double>(p.problem(), verify::small_options(), nullptr, cut({50, 130})).graph;
+  const auto part = [](Index j) { return j < 50 ? 0 : j < 130 ? 1 : 2; };
+  for (const Sparse* matrix : {&graph.laplacian, &graph.incidence}) {
+    ASSERT_EQ(matrix->rows, 200);
+    ASSERT_EQ(matrix->cols, 200);
+    for (Index j = 0; j < 200; ++j)
+      for (Index at = matrix->start[j]; at < matrix->start[j + 1]; ++at)
+        EXPECT_EQ(part(matrix->index[at]), part(j)) << matrix->index[at] << ", " << j;
+  }
+}
+
+// Without a graph the cut only orders sums: the same answer to rounding.
+TEST(Parts, WithoutAGraphTheCutDoesNotMatter) {
+  const auto p = synthetic::make<double>(recipe());
+  for (const Level level : verify::kLevels) {
+    Options o = verify::small_options(level);
+    o.alpha = o.gamma = 0;
+    o.exact_steps = true;
+    o.step_tol = 1e-10;
+    o.max_iter = 12;
+    const auto whole = verify::run<double>(p.problem(), o),
+               parts = verify::run<double>(p.problem(), o, nullptr, cut({1, 77, 199}));
+    const std::string where(name_of(level));
+    EXPECT_NEAR(parts.objective.total(), whole.objective.total(), 1e-5 * whole.objective.magnitude()) << where;
+    if (level != Level::none) {
+      EXPECT_NEAR(parts.lambda, whole.lambda, 1e-4 * whole.lambda) << where;
+    }
+    EXPECT_EQ(parts.data.values, whole.data.values) << where;
+  }
+}
+
+TEST(Parts, ResumedRunsEndWithTheSameBits) {
+  const auto p = synthetic::make<double>(recipe());
+  const Options o = verify::small_options();
+  std::vector<State<double>> states;
+  const auto whole = verify::run<double>(
+      p.problem(), o,
+      [&](const Record&, const State<double>& s) {
+        states.push_back(s);
+        return true;
+      },
+      cut({64}));
+  ASSERT_GT(states.size(), 9u);
+  for (const std::size_t t : {std::size_t{2}, std::size_t{8}, states.size() - 2})
+    expect_same(verify::run<double>(p.problem(), o, nullptr, cut({64}), &states[t]), whole, std::to_string(t));
+}
+
+TEST(Parts, ACutThatIsNoneIsRefused) {
+  const auto p = synthetic::make<double>({});
+  const Graph graph = verify::run<double>(p.problem(), verify::small_options()).graph;
+  for (const Vector<Index>& bad : {Vector<Index>{0}, Vector<Index>{60}, Vector<Index>{30, 20}, Vector<Index>{20, 20}})
+    EXPECT_THROW(verify::run<double>(p.problem(), verify::small_options(), nullptr, cut(bad)), Error);
+  FitInputs both = cut({30});
+  both.graph = &graph;
+  EXPECT_THROW(verify::run<double>(p.problem(), verify::small_options(), nullptr, both), Error);
+}
+
+}  // namespace
