@@ -82,7 +82,7 @@ struct State {
   Matrix<T> dictionary;   // B, m x r: an atom is a column, of norm <= 1
   Matrix<T> codes;        // S, r x n: of the training samples, graph terms included
   Matrix<T> consistency;  // Q, e x r; empty before the first Q-step
-  Vector<T> weights;      // v, one per unit, with which the next iteration begins; empty: all 1
+  Vector<T> weights;      // v of an exact iteration of the pace; empty: all 1, or the best ones for the losses
   ScheduleState schedule;
   double pace_lambda = std::numeric_limits<double>::infinity();  // the last finite lambda
   double beta = 0;                                               // as used

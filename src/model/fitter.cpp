@@ -521,19 +521,14 @@ void Fitter<T>::revive_atoms() {
   if (record_.dead_atoms == 0 || record_.dead_atoms == r) return;
   const Vector<double> losses =
       all_samples([&](const Part<T>& part) { return part.trusted_losses(state_.dictionary, control_.to_the_end()); });
-  std::vector<double> chance(losses.begin(), losses.end());
   Random random(state_.random);
-  for (Index k = 0; k < r; ++k) {
-    if (used[k] != 0) continue;
-    const Index j = random.draw(chance);
-    if (j < 0) break;
-    chance[static_cast<std::size_t>(j)] = 0;
+  EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
+  const auto trusted = [&](Index j) {
     const auto [part, at] = find(j);
-    Vector<double> atom = part->trusted_sample(state_.dictionary, at);
-    if (options_.positive_atoms) eigen(atom) = eigen(atom).cwiseMax(0.0);
-    if (!normalise(atom)) std::fill(atom.begin(), atom.end(), 0.0);
-    std::copy(atom.begin(), atom.end(), state_.dictionary.col(k));
-  }
+    return part->trusted_sample(state_.dictionary, at);
+  };
+  pacewise::revive_atoms(used, {losses.begin(), losses.end()}, trusted, options_.positive_atoms, random, B);
+  eigen(state_.dictionary) = B.template cast<T>();
   state_.random = random.state();
 }
 

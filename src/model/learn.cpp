@@ -145,14 +145,10 @@ class Learner {
         left[static_cast<std::size_t>(j)] = (eigen(X_).col(j).template cast<double>() - B_ * s).squaredNorm();
       }
     });
-    for (Index k = 0; k < B_.cols(); ++k) {
-      if (sums_.A(k, k) > 0) continue;
-      const Index j = random.draw(left);
-      if (j < 0) break;
-      left[static_cast<std::size_t>(j)] = 0;
-      B_.col(k) = eigen(X_).col(j).template cast<double>();
-      B_.col(k).normalize();
-    }
+    Vector<char> used(B_.cols());
+    for (Index k = 0; k < B_.cols(); ++k) used[k] = sums_.A(k, k) > 0 ? 1 : 0;
+    revive_atoms(
+        used, left, [&](Index j) { return eigen(X_).col(j).template cast<double>(); }, false, random, B_);
     return true;
   }
 

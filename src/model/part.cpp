@@ -228,8 +228,8 @@ Vector<double> Part<T>::trusted_losses(const Matrix<T>& B, const Control& contro
 }
 
 template <class T>
-Vector<double> Part<T>::trusted_sample(const Matrix<T>& B, Index j) const {
-  Vector<double> out(features());
+Eigen::VectorXd Part<T>::trusted_sample(const Matrix<T>& B, Index j) const {
+  Eigen::VectorXd out(features());
   for (Index i = 0; i < features(); ++i) {
     const double w = static_cast<double>(data.weights(i, j)), x = static_cast<double>(data.values(i, j));
     double model = 0;

@@ -67,7 +67,7 @@ class Part {
   /// sum_i w_ij v_ij (x_ij - (B S)_ij)^2 of every sample
   Vector<double> trusted_losses(const Matrix<T>& B, const Control& control) const;
   /// Sample j, each entry taken from the data as far as it is trusted and from the reconstruction otherwise
-  Vector<double> trusted_sample(const Matrix<T>& B, Index j) const;
+  Eigen::VectorXd trusted_sample(const Matrix<T>& B, Index j) const;
 
   // ---- consistency
   void update_consistency(const EigenMatrix<double>& ridged, bool exact, const Control& control) {

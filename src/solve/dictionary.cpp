@@ -127,6 +127,21 @@ void project_atoms(EigenMatrix<double>& B, bool positive) {
     if (const double norm = B.col(k).norm(); norm > 1) B.col(k) /= norm;
 }
 
+void revive_atoms(const Vector<char>& used, std::vector<double> chance,
+                  const std::function<Eigen::VectorXd(Index sample)>& sample, bool positive, Random& random,
+                  EigenMatrix<double>& B) {
+  for (Index k = 0; k < B.cols(); ++k) {
+    if (used[k] != 0) continue;
+    const Index j = random.draw(chance);
+    if (j < 0) break;
+    chance[static_cast<std::size_t>(j)] = 0;
+    Eigen::VectorXd atom = sample(j);
+    if (positive) atom = atom.cwiseMax(0.0);
+    const double norm = atom.norm();
+    B.col(k) = atom / (norm > 0 ? norm : 1);
+  }
+}
+
 void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool positive, int sweeps, double goal,
                  EigenMatrix<double>& B, const Tuning& tuning, const Control& control) {
   const Index m = B.rows(), r = B.cols();

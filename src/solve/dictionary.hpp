@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "algebra/eigen.hpp"
+#include "algebra/random.hpp"
 #include "solve/codes.hpp"
 
 namespace pacewise {
@@ -79,6 +80,11 @@ Curvature curvature_diagonals(const DictionaryProblem<T>& problem, const Control
 
 template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control);
+
+/// Every atom not in use becomes a sample, drawn in proportion to `chance` and each at most once, scaled to unit norm.
+void revive_atoms(const Vector<char>& used, std::vector<double> chance,
+                  const std::function<Eigen::VectorXd(Index sample)>& sample, bool positive, Random& random,
+                  EigenMatrix<double>& B);
 
 /// Puts every atom into the unit ball (and the positive orthant).
 void project_atoms(EigenMatrix<double>& B, bool positive);
