@@ -78,14 +78,15 @@ class SweepMixture {
     if (static_cast<double>(points_.size()) > tuning_.mixing + 1) {
       points_.erase(points_.begin());
       moves_.erase(moves_.begin());
+      products_ = products_.bottomRightCorner(products_.rows() - 1, products_.cols() - 1).eval();
     }
     const auto size = static_cast<Index>(points_.size());
-    if (size < 2) return to;
-    EigenMatrix<double> gram(size, size);
+    products_.conservativeResize(size, size);
     for (Index a = 0; a < size; ++a)
-      for (Index b = 0; b <= a; ++b)
-        gram(a, b) = gram(b, a) =
-            moves_[static_cast<std::size_t>(a)].cwiseProduct(moves_[static_cast<std::size_t>(b)]).sum();
+      products_(a, size - 1) = products_(size - 1, a) =
+          moves_[static_cast<std::size_t>(a)].cwiseProduct(moves_.back()).sum();
+    if (size < 2) return to;
+    EigenMatrix<double> gram = products_;
     gram.diagonal().array() += tuning_.mixing_ridge * gram.trace() / static_cast<double>(size);
     const Eigen::VectorXd c = gram.ldlt().solve(Eigen::VectorXd::Ones(size));
     const double total = c.sum();
@@ -97,11 +98,13 @@ class SweepMixture {
   void forget() {
     points_.clear();
     moves_.clear();
+    products_.resize(0, 0);
   }
 
  private:
   const Tuning& tuning_;
   std::vector<EigenMatrix<double>> points_, moves_;
+  EigenMatrix<double> products_;  // <f_s, f_t>
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T
 template <class T>
 void add_some(const T* losses, const T* v, bool best, const char* observed, Index units, const Regularizer& regularizer,
               double lambda, PaceSums& sums) {
-  if (observed == nullptr && v == nullptr && std::isinf(lambda)) {  // all in, all 1
+  if (v == nullptr && std::isinf(lambda)) {  // all in, all 1; what is not observed has no loss
     sums.fit[0] += sum_of_sizes<T>(losses, units);
     sums.largest[0] = std::max(sums.largest[0], largest_size<T>(losses, units));
     for (double* all : {sums.weight, sums.in, sums.count}) all[0] += static_cast<double>(units);
