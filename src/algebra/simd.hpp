@@ -15,3 +15,10 @@
 #else
 #define PACEWISE_WIDE_TEMPLATE PACEWISE_WIDE_VECTORS
 #endif
+
+/// Before a loop that is to be vectorised as it stands; clang warns where it cannot and is not asked.
+#if defined(__clang__)
+#define PACEWISE_SIMD
+#else
+#define PACEWISE_SIMD _Pragma("omp simd")
+#endif

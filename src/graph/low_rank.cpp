@@ -44,7 +44,7 @@ double median(double* first, double* last) {
 PACEWISE_WIDE_VECTORS void trim(const double* raw, const double* prediction, const double* cutoff, Index m, double* y) {
   for (Index i = 0; i < m; ++i, raw += kLanes, prediction += kLanes, y += kLanes) {
     const double inverse = 1 / cutoff[i];
-#pragma omp simd
+    PACEWISE_SIMD
     for (Index lane = 0; lane < kLanes; ++lane) {
       const double r = raw[lane] - prediction[lane], kept = 1 - (r * inverse) * (r * inverse);
       y[lane] = prediction[lane] + (kept > 0 ? kept * kept * r : 0);
@@ -56,9 +56,10 @@ PACEWISE_WIDE_VECTORS void trim(const double* raw, const double* prediction, con
 PACEWISE_WIDE_VECTORS void combine(const double* Wt, const double* p, Index m, Index D, double* y) {
   for (Index i = 0; i < m; ++i) {
     double sum[kLanes] = {};
-    for (Index d = 0; d < D; ++d)
-#pragma omp simd
+    for (Index d = 0; d < D; ++d) {
+      PACEWISE_SIMD
       for (Index lane = 0; lane < kLanes; ++lane) sum[lane] += p[d * kLanes + lane] * Wt[i * D + d];
+    }
     std::copy_n(sum, kLanes, y + i * kLanes);
   }
 }
@@ -67,9 +68,10 @@ PACEWISE_WIDE_VECTORS void combine(const double* Wt, const double* p, Index m, I
 PACEWISE_WIDE_VECTORS void project(const double* Wt, const double* y, Index m, Index D, double* p) {
   std::fill_n(p, D * kLanes, 0.0);
   for (Index i = 0; i < m; ++i)
-    for (Index d = 0; d < D; ++d)
-#pragma omp simd
+    for (Index d = 0; d < D; ++d) {
+      PACEWISE_SIMD
       for (Index lane = 0; lane < kLanes; ++lane) p[d * kLanes + lane] += y[i * kLanes + lane] * Wt[i * D + d];
+    }
 }
 
 Matrix<double> transposed(const Matrix<double>& a, Index columns) {

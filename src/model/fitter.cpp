@@ -64,13 +64,17 @@ void Fitter<T>::make_parts(const Problem<T>& problem, const FitInputs& inputs) {
   Vector<Index> first{0};
   first.insert(first.end(), inputs.parts.begin(), inputs.parts.end());
   first.push_back(n_);
-  if (!std::is_sorted(first.begin(), first.end(), std::less_equal<>()))
+  if (std::adjacent_find(first.begin(), first.end(), std::greater_equal<>()) != first.end())
     throw Error("parts: first samples must ascend, from 1 to " + std::to_string(n_ - 1));
   const auto count = std::ssize(first) - 1;
   if (count > 1 && inputs.graph != nullptr) throw Error("graph: parts build their own; give none");
   parts_.reserve(static_cast<std::size_t>(count));
   for (Index p = 0; p < count; ++p) {
-    Data<T> mine = count > 1 ? slice(data, first[p], first[p + 1] - first[p]) : std::move(data);
+    Data<T> mine;
+    if (count > 1)
+      mine = slice(data, first[p], first[p + 1] - first[p]);
+    else
+      std::swap(mine, data);
     Graph graph = graph_of(mine, first[p], inputs);
     notes_.insert(notes_.end(), graph.notes.begin(), graph.notes.end());
     parts_.emplace_back(std::move(mine), std::move(graph), options_, tuning_, control_);
@@ -320,9 +324,7 @@ void Fitter<T>::evaluate() {
 
 template <class T>
 EigenMatrix<double> Fitter<T>::map_gram() const {
-  return sum([&](const Part<T>& part) {
-    return exact_ ? sum_of_outer_products<T>(part.Qt, control_) : sum_of_outer_products<T, float>(part.Qt, control_);
-  });
+  return sum([&](const Part<T>& part) { return part.map_gram(exact_, control_); });
 }
 
 /// V <- the best weights for the losses now, at the iteration's lambda
@@ -378,7 +380,8 @@ double Fitter<T>::loss_quantile_of(double share) const {
     };
     return loss_quantile<U>(pieces, losses, share, control_);
   };
-  return exact_ ? of_entries(T()) : of_entries(float());
+  if (exact_) return of_entries(T());
+  return of_entries(0.0F);
 }
 
 template <class T>

@@ -184,11 +184,17 @@ EigenMatrix<double> Part<T>::cheap_gradient(const Control& control) const {
 }
 
 template <class T>
+EigenMatrix<double> Part<T>::outer(const Matrix<T>& A, bool exact, const Control& control) {
+  if (exact) return sum_of_outer_products<T, double>(A, control);
+  return sum_of_outer_products<T, float>(A, control);
+}
+
+template <class T>
 EigenMatrix<double> Part<T>::gram(bool exact, bool weighted, const Control& control) const {
-  if (!weighted) return exact ? sum_of_outer_products<T>(S, control) : sum_of_outer_products<T, float>(S, control);
+  if (!weighted) return outer(S, exact, control);
   Matrix<T> scaled = S;
   for (Index j = 0; j < samples(); ++j) eigen(scaled).col(j) *= std::sqrt(effective_.sample[j]);
-  return sum_of_outer_products<T, float>(scaled, control);
+  return outer(scaled, false, control);
 }
 
 template <class T>

@@ -76,6 +76,7 @@ class Part {
     else
       solve_consistency_rows<float, T>(edges_, S, ridged, Qt, control);
   }
+  EigenMatrix<double> map_gram(bool exact, const Control& control) const { return outer(Qt, exact, control); }  // Q'Q
   Largest consistency_gap(const EigenMatrix<double>& ridged, const Control& control) const {
     return pacewise::consistency_gap<T>(edges_, S, ridged, Qt, control);
   }
@@ -97,6 +98,7 @@ class Part {
   double zero_beta() const;
 
  private:
+  static EigenMatrix<double> outer(const Matrix<T>& A, bool exact, const Control& control);  // A A'
   CodesProblem<T> codes_problem(const Matrix<T>& B) const { return {data.values, effective_, B, {}, {}}; }
   /// Where entries are paced and the user gave them no weights, w v is v: it is kept once, in effective_.
   bool one_copy() const { return options_.level == Level::element && data.weights.entry.empty(); }
