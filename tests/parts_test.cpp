@@ -52,6 +52,18 @@ TEST(Parts, ReportWhatTheSlowPathFindsAtEveryLevelWithTheSameBitsForAnyThreads) 
     }
 }
 
+// A part of one sample has no graph.
+TEST(Parts, MayBeASingleSample) {
+  const auto p = synthetic::make<double>(recipe());
+  for (const Vector<Index>& parts : {Vector<Index>{1}, Vector<Index>{80, 81}, Vector<Index>{199}})
+    for (const Level level : verify::kLevels) {
+      const auto result = verify::run<double>(p.problem(), verify::small_options(level), nullptr, cut(parts));
+      EXPECT_EQ(result.graph.laplacian.cols, 200);
+      EXPECT_EQ(result.graph.incidence.cols, 200);
+      verify::check_reports(result, std::string(name_of(level)) + ", from " + std::to_string(parts[0]));
+    }
+}
+
 TEST(Parts, HaveNoNeighboursInCommon) {
   const auto p = synthetic::make<double>(recipe());
   const Graph graph = verify::run<double>(p.problem(), verify::small_options(), nullptr, cut({50, 130})).graph;

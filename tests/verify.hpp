@@ -146,6 +146,11 @@ void check_reports(const Result<T>& result, const std::string& where) {
     const Record& last = result.state.history.back();
     EXPECT_NEAR(last.objective.total(), result.objective.total(), record_tolerance(last, tol)) << where;
   }
+  const Vector<T> losses = unit_losses<T>(result.data.values, result.data.weights, result.state.dictionary,
+                                          result.state.codes, result.options.level, {});
+  ASSERT_EQ(result.losses.size(), losses.size()) << where;
+  for (std::size_t u = 0; u < losses.size(); ++u)
+    EXPECT_NEAR(static_cast<double>(result.losses[u]), static_cast<double>(losses[u]), tol) << where << ", unit " << u;
   const double off = tolerance<T>().recomputed;
   EXPECT_NEAR(result.certificate.codes, reference::codes_certificate(setting), off) << where;
   EXPECT_NEAR(result.certificate.dictionary, reference::dictionary_certificate(setting), off) << where;

@@ -41,15 +41,14 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
   make_parts(problem, inputs);
   if (resume != nullptr) {
     check_resumed(*resume);
-    exact_ = resume->history.empty() ? exact_steps(resume->schedule, options_)
-                                     : !std::isinf(resume->history.back().certificate.codes);
+    exact_ = resume->history.empty() ? exact(resume->schedule) : !std::isinf(resume->history.back().certificate.codes);
     take_state(*resume);
     began_ -=
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(state_.seconds));
     state_.schedule = reopen(state_.schedule, state_.iteration, options_);
     if (state_.schedule.stalled) termination_ = Termination::converged;
   } else {
-    exact_ = exact_steps(state_.schedule, options_);
+    exact_ = exact(state_.schedule);
     start(inputs);
   }
   evaluate();
@@ -61,6 +60,8 @@ template <class T>
 void Fitter<T>::make_parts(const Problem<T>& problem, const FitInputs& inputs) {
   Data<T> data = prepare<T>(problem, options_.normalize, nullptr, control_);
   notes_ = data.notes;
+  const auto largest = static_cast<double>(eigen(data.values).cwiseAbs().maxCoeff());
+  in_float_ = largest == 0 || (largest > 1e-12 && largest < 1e12);
   Vector<Index> first{0};
   first.insert(first.end(), inputs.parts.begin(), inputs.parts.end());
   first.push_back(n_);
@@ -153,7 +154,7 @@ State<T> Fitter<T>::whole_state() const {
   all.codes.resize_for_overwrite(r, n_);
   T* codes = all.codes.data();
   for (const Part<T>& part : parts_) codes = std::copy_n(part.S.data(), part.S.size(), codes);
-  if (!parts_.front().Qt.empty()) {
+  if (mapped()) {
     all.consistency.resize_for_overwrite(sum([](const Part<T>& part) { return part.Qt.cols(); }), r);
     Index row = 0;
     for (const Part<T>& part : parts_) {
@@ -163,8 +164,9 @@ State<T> Fitter<T>::whole_state() const {
       row += part.Qt.cols();
     }
   }
-  all.weights = level_ == Level::feature ? parts_.front().weights()
-                                         : all_samples([](const Part<T>& part) { return part.weights(); });
+  if (exact_)
+    all.weights = level_ == Level::feature ? parts_.front().weights()
+                                           : all_samples([](const Part<T>& part) { return part.weights(); });
   return all;
 }
 
@@ -181,7 +183,7 @@ void Fitter<T>::take_state(State<T> state) {
       eigen(part.Qt) = eigen(state.consistency).middleRows(row, e).transpose();
     }
     part.set_pace(std::numeric_limits<double>::infinity(), {}, control_);
-    if (!state.weights.empty() && (exact_ || level_ != Level::element))
+    if (!state.weights.empty() && exact_)
       part.set_weights(level_ == Level::feature ? state.weights
                                                 : Vector<T>(state.weights.begin() + first * units,
                                                             state.weights.begin() + (first + n) * units));
@@ -306,7 +308,11 @@ template <class T>
 void Fitter<T>::measure() {
   const Level level = exact_ && state_.schedule.phase == Phase::polish ? Level::none : level_;
   for (Part<T>& part : parts_) part.measure(state_.dictionary, level, exact_, control_);
-  if (level != Level::feature) return;
+  if (level == Level::feature) sum_features();
+}
+
+template <class T>
+void Fitter<T>::sum_features() {
   feature_losses_ = parts_.front().losses();
   for (std::size_t p = 1; p < parts_.size(); ++p)
     for (Index i = 0; i < m_; ++i) feature_losses_[i] += parts_[p].losses()[i];
@@ -316,7 +322,7 @@ void Fitter<T>::measure() {
 template <class T>
 void Fitter<T>::evaluate() {
   SS_ = sum([&](const Part<T>& part) { return part.gram(exact_, false, control_); });
-  QQ_ = parts_.front().Qt.empty() ? EigenMatrix<double>() : map_gram();
+  QQ_ = mapped() ? map_gram() : EigenMatrix<double>();
   sum_terms();
   measure();
   sum_pace();
@@ -417,7 +423,7 @@ void Fitter<T>::begin_iteration() {
   record_.iteration = state_.iteration + 1;
   record_.phase = state_.schedule.phase;
   record_.lambda = state_.schedule.lambda;
-  if (exact_ != exact_steps(state_.schedule, options_)) {
+  if (exact_ != exact(state_.schedule)) {
     exact_ = !exact_;
     evaluate();
   } else if (was != state_.schedule.phase) {
@@ -622,10 +628,16 @@ Result<T> Fitter<T>::result() {
   control_.deadline.reset();
   Result<T> out;
   before_ = State<T>();
+  const bool held = exact_;
   exact_ = true;
   evaluate();
-  out.state = whole_state();
-  if (paced() && out.state.weights.empty()) set_pace();  // cheap iterations leave none behind
+  if (held) {
+    out.state = whole_state();
+  } else {  // cheap iterations leave no weights behind
+    for (Part<T>& part : parts_) part.set_pace(std::numeric_limits<double>::infinity(), {}, control_);
+    out.state = whole_state();
+    set_pace();
+  }
   sum_pace();
   out.objective = objective_now();
   out.certificate.codes =
@@ -646,6 +658,7 @@ Result<T> Fitter<T>::result() {
     part.forget_weights();
     part.measure(state_.dictionary, level_, true, control_);
   }
+  if (level_ == Level::feature) sum_features();
   out.losses =
       level_ == Level::feature ? feature_losses_ : all_samples([](const Part<T>& part) { return part.losses(); });
   out.lambda = state_.pace_lambda;
@@ -661,8 +674,8 @@ Result<T> Fitter<T>::result() {
   out.data = std::move(parts_.front().data);
   out.graph = std::move(parts_.front().graph);
   for (std::size_t p = 1; p < parts_.size(); ++p) {
+    append(out.graph, out.data.values.cols(), std::move(parts_[p].graph), parts_[p].samples());
     append(out.data, std::move(parts_[p].data));
-    append(out.graph, std::move(parts_[p].graph));
   }
   return out;
 }

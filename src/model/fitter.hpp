@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -57,12 +58,17 @@ class Fitter {
   bool graph_terms() const {
     return state_.schedule.phase != Phase::plain && (options_.alpha > 0 || options_.gamma > 0);
   }
+  bool exact(const ScheduleState& schedule) const { return !in_float_ || exact_steps(schedule, options_); }
+  bool mapped() const {  // there is a Q
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part<T>& part) { return !part.Qt.empty(); });
+  }
   bool paced() const { return !std::isinf(state_.schedule.lambda); }
   CodeTerms<T> terms(const Part<T>& part) const { return part.terms(penalty(), graph_terms(), QQ_); }
   State<T> whole_state() const;
   void take_state(State<T> state);
   std::vector<char> observed() const;
   void measure();
+  void sum_features();
   void evaluate();
   EigenMatrix<double> map_gram() const;
   void set_pace();
@@ -98,6 +104,7 @@ class Fitter {
   double cancelled_ = 0;         // gamma |H|^2, of which the consistency term is what is left
   Record record_;
   double objective_ = 0;  // after the last step
+  bool in_float_ = true;  // squares of the data are numbers in float: steps may be cheap
   bool exact_ = false;    // how the steps of this iteration are solved, and its sums
   bool over_ = false;
   Termination termination_ = Termination::iteration_limit;

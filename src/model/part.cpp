@@ -253,17 +253,16 @@ Eigen::VectorXd Part<T>::trusted_sample(const Matrix<T>& B, Index j) const {
 
 template <class T>
 CodeTerms<T> Part<T>::terms(const Penalty& penalty, bool with_graph, const EigenMatrix<double>& QQ) const {
+  const EigenMatrix<double> none;
   Coupling<T> coupling;
-  const bool tied = with_graph && !graph.laplacian.empty(), mapped = with_graph && !Qt.empty();
-  if (tied) {
+  if (with_graph && !graph.laplacian.empty()) {
     coupling.laplacian = &graph.laplacian;
     coupling.alpha = options_.alpha;
   }
-  if (mapped) {
-    coupling.incidence = &graph.incidence;
-    coupling.gamma = options_.gamma;
-  }
-  return {penalty, coupling, S.rows(), mapped ? Qt.view() : MatrixView<const T>(), QQ};
+  if (with_graph && !Qt.empty()) coupling.incidence = &graph.incidence;
+  coupling.gamma = options_.gamma;
+  // Q'Q counts for a sample in no hyperedge of this part, too
+  return {penalty, coupling, S.rows(), with_graph ? Qt.view() : MatrixView<const T>(), with_graph ? QQ : none};
 }
 
 template <class T>
@@ -286,7 +285,7 @@ void Part<T>::improve_codes(const Matrix<T>& B, const CodeTerms<T>& terms, int p
                                   use(first, R, s);
                                 });
   };
-  pacewise::improve_codes<T>({B, effective_, most(effective_.sample) * most(entry_top_), residuals}, terms,
+  pacewise::improve_codes<T>({B, effective_, most(effective_.sample) * most(entry_top_), residuals, tuning_}, terms,
                              order(terms, control), passes, sweeps, S, control);
 }
 
@@ -367,9 +366,22 @@ void append(Sparse& a, const Sparse& b) {
 
 }  // namespace
 
-void append(Graph& graph, Graph more) {
-  if (!more.laplacian.empty()) append(graph.laplacian, more.laplacian);
-  if (!more.incidence.empty()) append(graph.incidence, more.incidence);
+void append(Graph& graph, Index samples, Graph more, Index more_samples) {
+  const auto pad = [](Sparse& a, Index n, bool square) {  // as many columns as samples, and nothing in them
+    if (!a.empty()) return;
+    a = Sparse();
+    a.cols = n;
+    a.rows = square ? n : 0;
+    a.start.assign(static_cast<std::size_t>(n + 1), 0);
+  };
+  const auto join = [&](Sparse& all, Sparse& part, bool square) {
+    if (all.empty() && part.empty()) return;
+    pad(all, samples, square);
+    pad(part, more_samples, square);
+    append(all, part);
+  };
+  join(graph.laplacian, more.laplacian, true);
+  join(graph.incidence, more.incidence, false);
   graph.notes.insert(graph.notes.end(), more.notes.begin(), more.notes.end());
 }
 

@@ -133,6 +133,6 @@ Data<T> slice(const Data<T>& data, Index first, Index count);
 /// Parts of it in their order
 template <class T>
 void append(Data<T>& data, Data<T> more);
-void append(Graph& graph, Graph more);
+void append(Graph& graph, Index samples, Graph more, Index more_samples);
 
 }  // namespace pacewise

@@ -67,9 +67,9 @@ template <class T>
 void CodeTerms<T>::set_quadratic(Index atoms, const EigenMatrix<double>& QQ) {
   p_.resize(atoms);
   for (Index k = 0; k < atoms; ++k) p_[k] = penalty_.of(k);
-  if (Qt_.empty() && !(penalty_.l2 > 0)) return;
+  if (QQ.size() == 0 && !(penalty_.l2 > 0)) return;
   C_.resize(atoms, atoms);
-  if (!Qt_.empty()) eigen(C_) = coupling_.gamma * QQ;
+  if (QQ.size() > 0) eigen(C_) = coupling_.gamma * QQ;
   eigen(C_).diagonal().array() += penalty_.l2;
 }
 

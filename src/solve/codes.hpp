@@ -47,6 +47,7 @@ struct CheapCodes {
   const Weights<T>& weights;
   double bound = 1;
   ResidualBlocks residuals;
+  const Tuning& tuning;
 };
 
 /// One cheap step for an alternation: `passes` proximal passes (coupled) or `sweeps` over the atoms (else) on a problem

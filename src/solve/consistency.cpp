@@ -42,6 +42,8 @@ void solve_consistency_rows(const Sparse& edges, MatrixView<const T> S, const Ei
   const SerialBlas serial;
   const Eigen::LLT<EigenMatrix<double>> factor(ridged);
   if (factor.info() != Eigen::Success) throw Error("consistency step: codes are not finite");
+  if (std::is_same_v<U, float> && factor.rcond() < 1e-4)  // too much for float
+    return solve_consistency_rows<double>(edges, S, ridged, Qt, control);
   if (Qt.rows() != S.rows || Qt.cols() != edges.cols) Qt.resize_for_overwrite(S.rows, edges.cols);
   const EigenMatrix<U> inverse = factor.solve(EigenMatrix<double>::Identity(S.rows, S.rows)).template cast<U>();
   parallel_for(edges.cols, control, [&](Index first, Index count, int) {

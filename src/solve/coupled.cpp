@@ -336,7 +336,7 @@ void improve_coupled(const CheapCodes<T>& p, const CodeTerms<T>& terms, const Co
       add_laplacian(graph, start, at, static_cast<float>(-terms.alpha()), N.col(at));
   });
   if (control.stop()) return;
-  minimise_model(model, start, N, passes, 0, D, {}, control);
+  minimise_model(model, start, N, passes, 0, D, p.tuning, control);
   if (control.stop()) return;
   parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
     for (Index at = first; at < first + count; ++at)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "algebra/simd.hpp"
+#include "algebra/sums.hpp"
 #include "solve/code_terms.hpp"
 #include "solve/residual.hpp"
 
@@ -15,10 +16,6 @@ Index pair_index(Index k, Index l) { return k >= l ? k * (k + 1) / 2 + l : l * (
 /// u -= M o d, M in float
 PACEWISE_WIDE_VECTORS void subtract_weighted(double* u, const float* M, const double* d, Index m) {
   for (Index i = 0; i < m; ++i) u[i] -= static_cast<double>(M[i]) * d[i];
-}
-/// y += f x
-PACEWISE_WIDE_VECTORS void add_scaled(float* y, const float* x, float f, Index m) {
-  for (Index i = 0; i < m; ++i) y[i] += f * x[i];
 }
 
 /// b <- argmin sum_i h_i (b_i - a_i)^2 with h a given, over |b| <= 1 (and b >= 0): b_i = (h a)_i / (h_i + lambda), with

@@ -49,11 +49,11 @@ PACEWISE_WIDE_VECTORS void step_given(const ProximalStep& step, float w, float* 
   sums->moving = moving;
 }
 
-/// last <- d,  next <- d + momentum (d - last)
-PACEWISE_WIDE_VECTORS void finish_step(const ProximalStep& step, float w, float momentum, const float* d, float* last,
-                                       float* next, Index r, ProximalSums* sums) {
+/// last <- d,  next <- d + momentum (d - last); `along` is that of d
+PACEWISE_WIDE_VECTORS void finish_step(const ProximalStep& step, float along, float momentum, const float* d,
+                                       float* last, float* next, Index r, ProximalSums* sums) {
   const float *y = step.y, *u = step.u;
-  const float tau = step.tau, push = step.sigma * w;
+  const float tau = step.tau, push = step.sigma * along;
   float uphill = 0, residual = 0;
 #if !defined(__clang__)
 #pragma omp simd reduction(max : residual) reduction(+ : uphill)
@@ -75,13 +75,13 @@ ProximalSums proximal_step(const ProximalStep& step, float momentum, float* w, f
                            Index r) {
   ProximalSums sums;
   if (!(step.sigma > 0)) *w = 0;
-  for (int newton = 0; newton < 4; ++newton) {
+  for (int newton = 1;; ++newton) {
     step_given(step, *w, d, r, &sums);
     const float gap = sums.along - *w;
-    if (!(step.sigma > 0) || std::abs(gap) <= 1e-3F * std::abs(*w)) break;
+    if (!(step.sigma > 0) || std::abs(gap) <= 1e-3F * std::abs(*w) || newton == 4) break;
     *w += gap / (1 + step.sigma / step.tau * sums.moving);
   }
-  finish_step(step, *w, momentum, d, last, next, r, &sums);
+  finish_step(step, sums.along, momentum, d, last, next, r, &sums);
   return sums;
 }
 
@@ -131,8 +131,9 @@ struct Metric {
   Metric(const EigenMatrix<double>& A, const Tuning& tuning) {
     const double first = largest_eigenvalue(A, u, tuning);
     Eigen::VectorXd other;
-    sigma = std::max(0.0, first - largest_eigenvalue(A - first * u * u.transpose(), other, tuning));
-    tau = tuning.step_safety * largest_eigenvalue(A - sigma * u * u.transpose(), other, tuning);
+    const double second = largest_eigenvalue(A - first * u * u.transpose(), other, tuning);
+    tau = std::max(tuning.step_safety * second, 1e-3 * first);  // floats know sigma / tau up to so much
+    sigma = std::max(0.0, tuning.step_safety * first - tau);
   }
 };
 
@@ -247,7 +248,7 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   }
   struct Component {
     float momentum = 0;
-    double theta = 1;
+    double theta = (1 + std::sqrt(5.0)) / 2;  // that of the second pass: the first has no momentum
     bool active = true;
   };
   Vector<Component> components(graph.components(), {});

@@ -41,18 +41,6 @@ bool all_one(const Vector<T>& weights) {
   return std::all_of(weights.begin(), weights.end(), [](T w) { return w == T(1); });
 }
 
-/// A bound on the weights of samples and entries; those of features are kept apart
-template <class T>
-double largest_weight(const Weights<T>& weights) {
-  const auto most = [](const T* x, Index n) {
-    T out = 0;
-    for (Index i = 0; i < n; ++i) out = std::max(out, x[i]);
-    return static_cast<double>(out);
-  };
-  return (weights.sample.empty() ? 1 : most(weights.sample.data(), std::ssize(weights.sample))) *
-         (weights.entry.empty() ? 1 : most(weights.entry.data(), weights.entry.size()));
-}
-
 /// B' diag(feature) B
 template <class U, class T>
 EigenMatrix<double> feature_gram(MatrixView<const U> B, const Vector<T>& feature) {

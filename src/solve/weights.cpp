@@ -12,17 +12,6 @@ namespace {
 
 constexpr Index kUnits = 8192;  // units per block of a sum
 
-/// in eight partial sums, so that it need not wait for itself
-template <class T>
-double sum_of(const T* x, Index n) {
-  double part[8] = {};
-  Index i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (Index t = 0; t < 8; ++t) part[t] += static_cast<double>(x[i + t]);
-  for (; i < n; ++i) part[0] += static_cast<double>(x[i]);
-  return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
-}
-
 /// v: null where all are 1; `best`: v is the best weight for each loss; Observed: seen(u) is 1 or 0
 template <class Type, class T, class Observed>
 PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T* v, bool best, const Observed& seen,
@@ -146,7 +135,7 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
       else if (level == Level::feature)
         for (Index i = 0; i < m; ++i) rows(i, first / kBlock) += static_cast<double>(loss[i]);
       else
-        losses[first + j] = static_cast<T>(sum_of(loss, m));
+        losses[first + j] = static_cast<T>(sum_of_sizes<T>(loss, m));
     }
   });
   if (level == Level::feature)
