@@ -479,8 +479,10 @@ void Fitter<T>::update_weights() {
   record_.selected = pace_.selected;
   record_.mean_weight = pace_.mean_weight;
   if (!held) record_.objective_before = objective_ = objective_now().total();
-  if (show_weights_ && !exact_ && paced() && level_ == Level::element)
-    shown_weights_ = all_samples([&](const Part<T>& part) { return part.entry_weights(control_); });
+  if (show_weights_ && !exact_ && paced())
+    shown_weights_ = level_ == Level::feature ? feature_weights_ : all_samples([&](const Part<T>& part) {
+      return level_ == Level::element ? part.entry_weights(control_) : part.weights();
+    });
   check_descent("weights");
 }
 
