@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <utility>
 
 #include "pacewise/matrix.hpp"
@@ -40,7 +41,9 @@ struct Problem {
 template <class T>
 struct Normalization {
   Normalize kind = Normalize::none;
-  Vector<T> shift, scale;  // standard: x -> (x - shift_i) / scale_i, each of length m; else empty
+  Vector<T> shift, scale;  // standard, robust: x -> (x - shift_i) / scale_i, each of length m; else empty
+  // what is further from the centre is a gross outlier: it counts for nothing at first, and never for its sample's norm
+  double center = 0, reach = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace pacewise

@@ -26,7 +26,7 @@ inline constexpr Words<5> words<Termination>{
     "termination", {"converged", "iteration_limit", "time_limit", "cancelled", "numerical_trouble"}};
 
 /// The part of the schedule an iteration belongs to: plain sparse coding, with the graph terms, paced, at the last
-/// lambda, and with all weights 1 at the end.
+/// lambda, and with weights that stay at the end: all 1, or those that a descending pace has found.
 enum class Phase : std::uint8_t { plain, warm, paced, held, polish };
 template <>
 inline constexpr Words<5> words<Phase>{"phase", {"plain", "warm", "paced", "held", "polish"}};
@@ -47,6 +47,7 @@ struct Objective {
 /// Relative KKT residuals, 0 at the optimum and scale-free; infinity where not computed.
 struct Certificate {
   double codes = 0, dictionary = 0, consistency = 0;
+  double weights = 0;  // of a descending pace: the mean |v used - v of the losses at the returned point|
 };
 
 /// One iteration of the fit.
@@ -67,12 +68,42 @@ struct Record {
 /// Where the schedule of a run stands.
 struct ScheduleState {
   Phase phase = Phase::plain;
-  int in_phase = 0;  // iterations done in this phase
+  int in_phase = 0;  // iterations done in this phase; of a descending pace in this stage
+  int stage = 0;     // of a descending pace; 0: all in
+  int before = 0;    // iterations of earlier draws of a descending pace, which max_iter does not count
   double lambda = std::numeric_limits<double>::infinity();
   double last_objective = std::numeric_limits<double>::quiet_NaN();  // of the same phase and lambda
   bool finished = false;
   bool stalled = false;  // finished because the objective stalled, not because a count ran out
   bool exact = false;    // cheap steps have stalled: from here on each step is solved to its tolerance
+};
+
+/// One stage of a descending pace. The sums are over hidden entries; e is the capped square of what was predicted, from
+/// which the stage is judged.
+struct Stage {
+  double scale = std::numeric_limits<double>::infinity();   // lambda in robust scales; infinity: all in
+  double lambda = std::numeric_limits<double>::infinity();  // as used last
+  double hidden = 0;                                        // number of entries judged so far, in all draws
+  double sum = 0;                                           // of e
+  double gain = 0, gain_squares = 0;                        // of e - e of the first stage, and of its square
+
+  double error() const { return hidden > 0 ? sum / hidden : std::numeric_limits<double>::quiet_NaN(); }
+  double mean_gain() const { return hidden > 0 ? -gain / hidden : 0; }
+  double gain_error() const;  // standard error of the mean gain
+};
+
+/// How far a descending pace came, and at its end what the weights follow from.
+template <class T>
+struct Descent {
+  int draw = 0, draws = 1;    // of the hidden entries
+  double cap = 0;             // of the square of an error: a hidden entry is missed, however far
+  std::vector<Stage> stages;  // as many as were visited
+  int chosen = 0;             // among them; so far
+  bool settled = false;       // the weights are found: those of the losses at (dictionary, codes) and lambda
+  Vector<T> first_errors;     // e of the first stage in this draw
+  Matrix<T> dictionary;       // m x r, and
+  Matrix<T> codes;            // r x n: at the end of the chosen stage, where all weights are judged
+  double lambda = std::numeric_limits<double>::infinity();  // .. by this lambda; infinity: all in
 };
 
 /// Everything the loop carries from one iteration to the next. A run resumed from a stored state goes on with the same
@@ -84,6 +115,7 @@ struct State {
   Matrix<T> consistency;  // Q, e x r; empty before the first Q-step
   Vector<T> weights;      // v of an exact iteration of the pace; empty: all 1, or the best ones for the losses
   ScheduleState schedule;
+  Descent<T> descent;     // of a descending pace
   double pace_lambda = std::numeric_limits<double>::infinity();  // the last finite lambda
   double beta = 0;                                               // as used
   double step_tol = 1e-4;                                        // certificate asked of the next iteration's steps
@@ -168,6 +200,8 @@ struct Model : State<T> {
   Encoding<T> encode(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
   /// B S in the units of the data. `sample_scale` is that of encode(); without it unit-norm samples stay as they are.
   Matrix<T> reconstruct(MatrixView<const T> codes_of_samples, const Vector<T>& scale = {}) const;
+  /// Samples with what is missing or not trusted replaced: v x + (1 - v) B s, in the units of the data.
+  Matrix<T> mend(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
   /// Outlier scores of new samples and confidence in their entries.
   Trust<T> score(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
   /// One file, written whole or not at all, that load(), the program and Python read. Identical runs give identical

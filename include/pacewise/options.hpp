@@ -19,8 +19,10 @@ using Index = std::int64_t;
 
 /// What carries a self-paced weight. A unit is one sample, one feature or one entry; `none` is ordinary sparse coding.
 enum class Level : std::uint8_t { none, sample, feature, element };
-/// How lambda grows: by the factor `mu`, or to the quantile of the losses that lets in a given share of the units.
-enum class Pace : std::uint8_t { geometric, quantile };
+/// How lambda moves. geometric: up by the factor `mu`. quantile: up to the quantile of the losses that lets in a given
+/// share of the units. descending: from infinity (all in) down to the robust scale of the residuals and below it; it
+/// ends where entries that were hidden from the fit are predicted best, or at `lambda_scale`.
+enum class Pace : std::uint8_t { geometric, quantile, descending };
 enum class GraphKind : std::uint8_t { none, knn, hypergraph };
 /// binary: 1. heat: exp(-d^2 / width). cosine: max(0, cos). probabilistic: incidence in [0, 1], heat-kernel membership
 /// in the hyperedge (the edge's own vertex belongs with 1).
@@ -28,7 +30,8 @@ enum class EdgeWeight : std::uint8_t { binary, heat, cosine, probabilistic };
 enum class Normalize : std::uint8_t {
   none,
   unit,     // each sample to unit norm over its observed entries
-  standard  // each feature to mean 0 and standard deviation 1 over its observed entries
+  standard,  // each feature to mean 0 and standard deviation 1 over its observed entries
+  robust     // each feature to median 0 and a deviation of 1 that gross outliers do not count in
 };
 /// The space in which neighbours are looked for. With X - mean = U s V' (samples are the rows of U s):
 ///   raw; pca:D = U_D s_D; half:D = U_D sqrt(s_D), unit norm; white:D = U_D, unit norm;
@@ -52,13 +55,13 @@ inline constexpr int words = 0;
 template <>
 inline constexpr Words<4> words<Level>{"level", {"none", "sample", "feature", "element"}};
 template <>
-inline constexpr Words<2> words<Pace>{"pace", {"geometric", "quantile"}};
+inline constexpr Words<3> words<Pace>{"pace", {"geometric", "quantile", "descending"}};
 template <>
 inline constexpr Words<3> words<GraphKind>{"graph", {"none", "knn", "hypergraph"}};
 template <>
 inline constexpr Words<4> words<EdgeWeight>{"edge_weight", {"binary", "heat", "cosine", "probabilistic"}};
 template <>
-inline constexpr Words<3> words<Normalize>{"normalize", {"none", "unit", "standard"}};
+inline constexpr Words<4> words<Normalize>{"normalize", {"none", "unit", "standard", "robust"}};
 template <>
 inline constexpr Words<5> words<Space::Kind>{"graph_space", {"raw", "pca", "half", "white", "robust"}};
 template <>
@@ -104,6 +107,9 @@ struct Options {
   double select = 0.5;  // in (0, 1]: share of the non-zero losses below the first lambda
   double final = 1;     // in (0, 1]; quantile: the share reached; below 1 the worst units stay out for good
   int pace_iter = 8;    // >= 1; quantile: iterations from `select` to `final`
+  std::optional<double> lambda_scale = {};  // > 0; descending: end at this many robust scales; else hidden entries choose
+  double hidden = 0.05;  // in (0, 0.5]; descending: share of the entries hidden to choose the end
+  int stage_iter = 4;    // >= 1; descending: iterations at every lambda
   int plain_iter = 3;   // >= 0: plain sparse coding at the start (every unit selected, no graph)
   int warm_iter = 3;    // >= 0: then with the alpha and gamma terms
   int polish = 40;      // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda

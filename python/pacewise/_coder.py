@@ -100,6 +100,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         select: float = 0.5,
         final: float | None = None,
         pace_iter: int | None = None,
+        lambda_scale: float | None = None,
+        hidden: float | None = None,
+        stage_iter: int | None = None,
         plain_iter: int | None = None,
         warm_iter: int | None = None,
         polish: int | None = None,
@@ -141,6 +144,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.select = select
         self.final = final
         self.pace_iter = pace_iter
+        self.lambda_scale = lambda_scale
+        self.hidden = hidden
+        self.stage_iter = stage_iter
         self.plain_iter = plain_iter
         self.warm_iter = warm_iter
         self.polish = polish
@@ -255,6 +261,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.notes_ = list(result["notes"])
         self.options_ = result["options"]
         self.offset_ = -result["outlier_threshold"]
+        stages = result["stages"]
+        self.stages_ = {key: np.array([s[key] for s in stages]) for key in (stages[0] if stages else {})}
+        self.stage_ = result["stage"] if result["settled"] else None
         self._keep_arrays(result)
 
     def _keep_arrays(self, result: dict[str, Any]) -> None:
@@ -310,11 +319,16 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         encoding = self._encode(X)
         return self._reconstruct(encoding["codes"], encoding["sample_scale"])
 
+    def mend(self, X: Any) -> NDArray:
+        """X (n, m) with what is missing or not trusted replaced: v x + (1 - v) BS, in the units of X."""
+        X = self._fitted_rows(X)
+        return _core.mend(X, self._model, **self._step(X.dtype))
+
     def impute(self, X: Any) -> NDArray:
         """X (n, m) with every NaN replaced by the model's value; observed entries stay as they are."""
         X = self._fitted_rows(X)
         missing = np.isnan(X)
-        return np.where(missing, self.reconstruct(X), X) if missing.any() else X.copy()
+        return np.where(missing, self.mend(X), X) if missing.any() else X.copy()
 
     def score_samples(self, X: Any) -> NDArray:
         """Normality (n,), higher = more normal: minus the share of misfit, in [-1, 0]; NaN where nothing is observed."""

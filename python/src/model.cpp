@@ -82,6 +82,20 @@ nb::dict describe(const std::shared_ptr<AnyModel>& any, Model<T>& model) {
   d["lambda"] = model.lambda;
   d["iterations"] = model.iteration;
   d["outlier_threshold"] = model.outlier_threshold;
+  nb::list stages;
+  for (const Stage& stage : model.descent.stages) {
+    nb::dict one;
+    one["scale"] = stage.scale;
+    one["lambda"] = stage.lambda;
+    one["hidden"] = stage.hidden;
+    one["error"] = stage.error();
+    one["gain"] = stage.mean_gain();
+    one["gain_error"] = stage.gain_error();
+    stages.append(one);
+  }
+  d["stages"] = stages;
+  d["stage"] = model.descent.chosen;
+  d["settled"] = model.descent.settled;
   d["notes"] = from_notes(model.notes);
   d["options"] = from_options(model.options);
   d["laplacian"] = from_sparse(model.graph.laplacian);
@@ -126,7 +140,10 @@ class InPrecision {
     own_.lambda = from.lambda;
     own_.entry_lambda = from.entry_lambda;
     own_.dictionary = cast<T, Other>(from.dictionary.view());
-    own_.normalization = {from.normalization.kind, line(from.normalization.shift), line(from.normalization.scale)};
+    const auto& norm = from.normalization;
+    own_.normalization = {norm.kind, line(norm.shift), line(norm.scale), norm.center, norm.reach};
+    own_.descent.settled = from.descent.settled;
+    if (from.descent.settled) own_.descent.dictionary = cast<T, Other>(from.descent.dictionary.view());
     if (from.options.level == Level::feature) own_.weights = line(from.weights);
   }
   const Model<T>* model_ = nullptr;
@@ -221,6 +238,16 @@ nb::tuple score_rows(const Rows<T>& X, const Held& held, bool paced, double tol,
 }
 
 template <class T>
+nb::object mend_rows(const Rows<T>& X, const Held& held, bool paced, double tol, int max_iter, int threads) {
+  const InPrecision<T> model(held);
+  const Problem<T> problem{view(X), {}};
+  Matrix<T> out;
+  run(threads,
+      [&](const Control& control) { out = mend(*model, problem, encode_options(paced, tol, max_iter), control); });
+  return to_rows(std::move(out));
+}
+
+template <class T>
 nb::object reconstruct_rows(const Rows<T>& codes, const Held& held, const MaybeLine<T>& sample_scale) {
   const InPrecision<T> model(held);
   const Vector<T> scale = sample_scale ? copy(*sample_scale) : Vector<T>();
@@ -236,6 +263,7 @@ void bind(nb::module_& m) {
         "codes"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
   m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("score", &score_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
+  m.def("mend", &mend_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("reconstruct", &reconstruct_rows<T>, "codes"_a, "model"_a, "sample_scale"_a.none());
 }
 

@@ -206,7 +206,12 @@ template <class T>
 void to_unit_norm(Data<T>& data, const Control& control) {
   const Index m = data.values.rows(), n = data.values.cols();
   Vector<double> norms(n);
-  for_each(n, control, [&](Index j) { norms[j] = norm(data.values.col(j), m); });
+  for_each(n, control, [&](Index j) {
+    Vector<T> kept(data.values.col(j), data.values.col(j) + m);
+    for (Index i = 0; i < m && data.bounded(); ++i)
+      if (data.gross(i, j)) kept[i] = 0;
+    norms[j] = norm(kept.data(), m);
+  });
   data.sample_scale.assign(n, T(1));
   for (Index j = 0; j < n; ++j)
     if (const T scale = in_range<T>(norms[j], "norm of sample", j); scale > 0) data.sample_scale[j] = scale;
@@ -228,7 +233,13 @@ void measure_features(Data<T>& data, const Control& control) {
     for (Index j = 0; j < n; ++j)
       if (data.weights(i, j) > 0) x.push_back(static_cast<double>(data.values(i, j)));
     seen[i] = x.empty() ? 0 : 1;
-    if (!x.empty()) found[i] = moments(x);
+    if (x.empty()) return;
+    if (data.normalization.kind == Normalize::standard) {
+      found[i] = moments(x);
+    } else {
+      const RobustMoments robust = robust_moments(std::move(x));
+      found[i] = {robust.median, robust.deviation};
+    }
   });
   data.normalization.shift.assign(m, T(0));
   data.normalization.scale.assign(m, T(1));
@@ -245,7 +256,7 @@ void measure_features(Data<T>& data, const Control& control) {
 
 template <class T>
 void check_given(const Normalization<T>& given, Index m) {
-  if (given.kind != Normalize::standard) return;
+  if (given.kind != Normalize::standard && given.kind != Normalize::robust) return;
   if (static_cast<Index>(given.shift.size()) != m || static_cast<Index>(given.scale.size()) != m)
     throw Error("given: shift and scale of length " + std::to_string(given.shift.size()) + " and " +
                 std::to_string(given.scale.size()) + " must equal the number of features, " + text(m));
@@ -289,7 +300,8 @@ bool validate(const Problem<T>& problem, const Control& control) {
 }
 
 template <class T>
-Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given, const Control& control) {
+Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given, const Control& control,
+                bool find_bounds) {
   const bool complete = validate(problem, control);
   if (given != nullptr) check_given(*given, problem.values.rows);
   Data<T> data;
@@ -298,16 +310,52 @@ Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T
     data.normalization = *given;
   else
     data.normalization.kind = kind;
+  if (data.normalization.kind == Normalize::standard || data.normalization.kind == Normalize::robust) {
+    if (given == nullptr) measure_features(data, control);
+    apply_standard(data, control);
+  }
+  if (find_bounds && given == nullptr) {
+    const RobustMoments all = robust_moments(data);
+    data.normalization.center = all.median;
+    if (all.base > 0) data.normalization.reach = all.reach();
+  }
   if (data.normalization.kind == Normalize::unit) to_unit_norm(data, control);
-  if (data.normalization.kind != Normalize::standard) return data;
-  if (given == nullptr) measure_features(data, control);
-  apply_standard(data, control);
   return data;
+}
+
+RobustMoments robust_moments(Vector<double> x) {
+  RobustMoments out;
+  if (x.empty()) return out;
+  const auto middle = [](Vector<double>& v) {
+    const auto at = v.begin() + std::ssize(v) / 2;
+    std::nth_element(v.begin(), at, v.end());
+    return *at;
+  };
+  out.median = middle(x);
+  Vector<double> distance;
+  for (const double v : x)
+    if (v != out.median) distance.push_back(std::abs(v - out.median));
+  if (distance.empty()) return out;
+  out.base = 1.4826 * middle(distance);
+  x.erase(std::remove_if(x.begin(), x.end(), [&](double v) { return std::abs(v - out.median) > out.reach(); }), x.end());
+  out.deviation = moments(x).deviation;
+  return out;
+}
+
+template <class T>
+RobustMoments robust_moments(const Data<T>& data) {
+  constexpr Index kMost = 1000000;
+  const Index m = data.values.rows(), entries = m * data.values.cols(), stride = 1 + entries / kMost;
+  Vector<double> x;
+  for (Index u = 0; u < entries; u += stride)
+    if (data.weights(u % m, u / m) > T(0)) x.push_back(static_cast<double>(data.values.data()[u]));
+  return robust_moments(std::move(x));
 }
 
 #define PACEWISE_INSTANTIATE(T)                                 \
   template bool validate<T>(const Problem<T>&, const Control&); \
-  template Data<T> prepare<T>(const Problem<T>&, Normalize, const Normalization<T>*, const Control&);
+  template Data<T> prepare<T>(const Problem<T>&, Normalize, const Normalization<T>*, const Control&, bool); \
+  template RobustMoments robust_moments(const Data<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

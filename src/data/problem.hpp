@@ -26,7 +26,26 @@ struct Data {
   Vector<T> sample_scale;  // unit: the norm each sample was divided by (1 for a zero sample); else empty
   Index missing = 0;       // entries of weight 0
   std::vector<std::string> notes;
+
+  bool bounded() const { return std::isfinite(normalization.reach); }
+  /// Out of reach, on the scale before samples are divided by their norms
+  bool gross(Index i, Index j) const {
+    const double x = static_cast<double>(values(i, j)) *
+                     (sample_scale.empty() ? 1.0 : static_cast<double>(sample_scale[j]));
+    return std::abs(x - normalization.center) > normalization.reach;
+  }
 };
+
+/// Of numbers some of which may be gross outliers: the median; 1.4826 times the median of their distances from it that are
+/// not 0 (a dark background has none); the standard deviation of what lies within ten times that.
+struct RobustMoments {
+  double median = 0, base = 0, deviation = 0;
+  double reach() const { return 10 * base; }
+};
+RobustMoments robust_moments(Vector<double> x);
+/// .. of the observed entries, of a million at most, evenly spaced
+template <class T>
+RobustMoments robust_moments(const Data<T>& data);
 
 /// Samples some entries of which may be missing, as the graph takes them: a view, of Data or of complete values.
 template <class T>
@@ -50,9 +69,10 @@ bool validate(const Problem<T>& problem, const Control& control = {});
 /// Validate, normalise over the observed entries and give missing ones weight 0. How large a
 /// weight is does not matter to the normalisation, only whether it is 0. unit: a zero sample stays zero. standard:
 /// population standard deviation; a feature that is constant is only shifted, one never observed is left alone. With
-/// `given`, new samples are put on its scale and `kind` is not looked at.
+/// `given`, new samples are put on its scale and `kind` is not looked at. `find_bounds`: what is beyond ten robust standard
+/// deviations of all data is a gross outlier.
 template <class T>
 Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given = nullptr,
-                const Control& control = {});
+                const Control& control = {}, bool find_bounds = false);
 
 }  // namespace pacewise

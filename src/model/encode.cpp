@@ -25,6 +25,12 @@ struct Encoded {
   Encoding<T> encoding;
 };
 
+/// Where weights are judged: a descending pace did that without a graph, which makes the samples of its codes alike
+template <class T>
+const Matrix<T>& reference(const Model<T>& model) {
+  return model.descent.settled ? model.descent.dictionary : model.dictionary;
+}
+
 /// Objective of one sample: sum v l + F(v; lambda) over its observed units, and beta |s|_1
 struct SampleValue {
   double total = 0;
@@ -74,7 +80,7 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
     for (const Index j : open) std::copy_n(v.data() + j * units, units, e.weights.data() + j * units);
     combine(data.weights, e.weights, model.options.level, m, n, effective);
     e.report = solve_codes(codes, e.codes, step, control);
-    unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.options.level, control, e.losses);
+    unit_losses<T>(data.values, data.weights, codes.B, e.codes, model.options.level, control, e.losses);
     const auto values = sample_values(model, e, observed, control);
     const auto stalled = [&](Index j) {
       const SampleValue& now = values[static_cast<std::size_t>(j)];
@@ -85,9 +91,24 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
   }
 }
 
+/// v = 0 for gross outliers and 1 for all others; empty where there are none
+template <class T>
+Vector<T> without_gross(const Data<T>& data) {
+  Vector<T> v;
+  const Index m = data.values.rows();
+  for (Index j = 0; j < data.values.cols() && data.bounded(); ++j)
+    for (Index i = 0; i < m; ++i) {
+      if (!data.gross(i, j)) continue;
+      if (v.empty()) v.assign(m * data.values.cols(), T(1));
+      v[j * m + i] = 0;
+    }
+  return v;
+}
+
+/// `judged`: codes over the dictionary by which weights are judged, else over the model's own
 template <class T>
 Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
-                       const Control& control) {
+                       const Control& control, bool judged = false) {
   require(model, problem.values);
   Encoded<T> out{prepare(problem, model.normalization.kind, &model.normalization, control), {}};
   Data<T>& data = out.data;
@@ -99,18 +120,41 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
     e.weights = model.weights;
     combine(data.weights, e.weights, Level::feature, m, n, effective);
   }
-  const CodesProblem<T> codes{data.values, effective, model.dictionary, penalty_of(model.options, model.beta), {}};
+  const bool weighs_entries = options.paced && model.options.level == Level::element;
+  if (weighs_entries)
+    if (Vector<T> v = without_gross(data); !v.empty()) {
+      combine(data.weights, v, Level::element, m, n, effective);
+      e.weights = std::move(v);
+    }
+  const CodesProblem<T> codes{data.values, effective, reference(model), penalty_of(model.options, model.beta), {}};
   StepOptions step;
   step.tol = options.tol;
   e.codes = Matrix<T>(model.dictionary.cols(), n);
   e.report = solve_codes(codes, e.codes, step, control);
-  e.losses = unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.options.level, control);
-  const bool weighs_samples = model.options.level == Level::sample || model.options.level == Level::element;
-  if (options.paced && weighs_samples && !std::isinf(model.lambda))
+  e.losses = unit_losses<T>(data.values, data.weights, codes.B, e.codes, model.options.level, control);
+  const bool weighs_samples = weighs_entries || (options.paced && model.options.level == Level::sample);
+  if (weighs_samples && !std::isinf(model.lambda))
     alternate(model, data, codes, effective, step, options, control, e);
+  if (model.descent.settled && !judged) {  // the weights are found: now the model's own dictionary
+    const CodesProblem<T> own{data.values, effective, model.dictionary, codes.penalty, {}};
+    e.report = solve_codes(own, e.codes, step, control);
+    unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.options.level, control, e.losses);
+  }
   e.sample_scale = data.sample_scale;
   e.notes = data.notes;
   return out;
+}
+
+template <class T>
+void to_units_of_data(const Model<T>& model, const Vector<T>& sample_scale, Matrix<T>& X) {
+  const auto& norm = model.normalization;
+  for (Index j = 0; j < X.cols(); ++j)
+    for (Index i = 0; i < X.rows(); ++i) {
+      if (!norm.shift.empty())
+        X(i, j) = X(i, j) * norm.scale[i] + norm.shift[i];
+      else if (norm.kind == Normalize::unit && !sample_scale.empty())
+        X(i, j) *= sample_scale[j];
+    }
 }
 
 }  // namespace
@@ -129,6 +173,7 @@ Model<T> model_of(Result<T> result) {
   model.selected = result.selected;
   model.density = result.density;
   model.notes = std::move(result.notes);
+  const Descent<T>& descent = result.state.descent;
   if (model.options.level == Level::element && !std::isinf(model.lambda)) {
     model.entry_lambda = model.lambda;
   } else {  // no pace on entries: the loss that 95% of the training entries stay below
@@ -136,7 +181,8 @@ Model<T> model_of(Result<T> result) {
     control.threads = result.threads;
     const Index m = result.data.values.rows();
     const LossesInPieces<T> losses = [&](const auto& use) {
-      for_each_residual<T, T>(result.data.values, result.state.dictionary, result.state.codes, control,
+      for_each_residual<T, T>(result.data.values, descent.settled ? descent.dictionary : result.state.dictionary,
+                              descent.settled ? descent.codes : result.state.codes, control,
                               [&](Index first, MatrixView<T> R, MatrixView<const T>, int worker) {
                                 for (Index j = 0; j < R.cols; ++j) {
                                   for (Index i = 0; i < m; ++i) R(i, j) *= R(i, j);
@@ -163,6 +209,25 @@ Encoding<T> encode(const Model<T>& model, const Problem<T>& problem, const Encod
 }
 
 template <class T>
+Matrix<T> mend(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
+  const Encoded<T> e = encode_data(model, problem, options, control, true);
+  const Vector<T>& v = e.encoding.weights;
+  const Index m = e.data.values.rows();
+  Matrix<T> out = e.data.values;
+  for_each_residual<T, T>(e.data.values, reference(model), e.encoding.codes, control.to_the_end(),
+                          [&](Index first, MatrixView<T> R, MatrixView<const T>, int) {
+                            for (Index j = first; j < first + R.cols; ++j)
+                              for (Index i = 0; i < m; ++i) {
+                                const Index unit = unit_of(model.options.level, m, i, j);
+                                const T trust = !(e.data.weights(i, j) > T(0)) ? T(0) : v.empty() ? T(1) : v[unit];
+                                out(i, j) -= (1 - trust) * R(i, j - first);
+                              }
+                          });
+  to_units_of_data(model, e.encoding.sample_scale, out);
+  return out;
+}
+
+template <class T>
 Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Vector<T>& sample_scale) {
   if (codes.rows != model.dictionary.cols())
     throw Error("rows of the codes = " + std::to_string(codes.rows) +
@@ -173,24 +238,17 @@ Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Ve
   const SerialBlas serial;
   Matrix<T> out(model.dictionary.rows(), codes.cols);
   gemm<T>(Op::plain, Op::plain, 1, model.dictionary, codes, 0, out.view());
-  const auto& norm = model.normalization;
-  for (Index j = 0; j < out.cols(); ++j)
-    for (Index i = 0; i < out.rows(); ++i) {
-      if (norm.kind == Normalize::standard)
-        out(i, j) = out(i, j) * norm.scale[static_cast<std::size_t>(i)] + norm.shift[static_cast<std::size_t>(i)];
-      else if (norm.kind == Normalize::unit && !sample_scale.empty())
-        out(i, j) *= sample_scale[static_cast<std::size_t>(j)];
-    }
+  to_units_of_data(model, sample_scale, out);
   return out;
 }
 
 template <class T>
 Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
-  Encoded<T> e = encode_data(model, problem, options, control);
+  Encoded<T> e = encode_data(model, problem, options, control, true);
   const Index m = e.data.values.rows(), n = e.data.values.cols();
   Vector<T>& losses = e.encoding.losses;
   if (model.options.level != Level::element)
-    unit_losses<T>(e.data.values, e.data.weights, model.dictionary, e.encoding.codes, Level::element, control, losses);
+    unit_losses<T>(e.data.values, e.data.weights, reference(model), e.encoding.codes, Level::element, control, losses);
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   const double scale = model.entry_lambda > 0 ? model.entry_lambda : 1;
   Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), {}};
@@ -218,6 +276,7 @@ Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
   template Model<T> model_of<T>(Result<T>);                                                                 \
   template Encoding<T> encode<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&); \
   template Matrix<T> reconstruct<T>(const Model<T>&, MatrixView<const T>, const Vector<T>&);                \
+  template Matrix<T> mend<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);     \
   template Trust<T> score<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -17,6 +17,10 @@ Encoding<T> encode(const Model<T>& model, const Problem<T>& problem, const Encod
 template <class T>
 Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Vector<T>& sample_scale);
 
+/// v x + (1 - v) B s in the units of the data: the given value as far as it is trusted, else the model's
+template <class T>
+Matrix<T> mend(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control);
+
 /// Outlier scores of samples and confidence in entries: losses against codes found with the pace's weights, so that
 /// what is corrupted does not change the reconstruction it is compared with.
 template <class T>

@@ -26,6 +26,30 @@ void visit_fields(S& s, Visit&& visit) {
   visit("codes", s.codes);
   visit("dictionary", s.dictionary);
   visit("consistency", s.consistency);
+  visit("weights", s.weights);
+}
+
+template <Is<Stage> S, class Visit>
+void visit_fields(S& s, Visit&& visit) {
+  visit("scale", s.scale);
+  visit("lambda", s.lambda);
+  visit("hidden", s.hidden);
+  visit("sum", s.sum);
+  visit("gain", s.gain);
+  visit("gain_squares", s.gain_squares);
+}
+
+/// Its arrays are among those of the state.
+template <class S, class Visit>
+requires Is<S, Descent<float>> || Is<S, Descent<double>>
+void visit_fields(S& s, Visit&& visit) {
+  visit("draw", s.draw);
+  visit("draws", s.draws);
+  visit("cap", s.cap);
+  visit("stages", s.stages);
+  visit("chosen", s.chosen);
+  visit("settled", s.settled);
+  visit("lambda", s.lambda);
 }
 
 template <Is<Record> S, class Visit>
@@ -46,6 +70,8 @@ template <Is<ScheduleState> S, class Visit>
 void visit_fields(S& s, Visit&& visit) {
   visit("phase", s.phase);
   visit("in_phase", s.in_phase);
+  visit("stage", s.stage);
+  visit("before", s.before);
   visit("lambda", s.lambda);
   visit("last_objective", s.last_objective);
   visit("finished", s.finished);
@@ -69,6 +95,10 @@ void visit_fields(S& s, Visit&& visit) {
   visit("consistency", s.consistency);
   visit("state_weights", s.weights);
   visit("schedule", s.schedule);
+  visit("descent", s.descent);
+  visit("first_errors", s.descent.first_errors);
+  visit("reference_dictionary", s.descent.dictionary);
+  visit("reference_codes", s.descent.codes);
   visit("pace_lambda", s.pace_lambda);
   visit("beta", s.beta);
   visit("step_tol", s.step_tol);
@@ -101,6 +131,8 @@ void visit_results(M& m, Visit&& visit) {
   visit("outlier_threshold", m.outlier_threshold);
   visit("normalization_shift", m.normalization.shift);
   visit("normalization_scale", m.normalization.scale);
+  visit("center", m.normalization.center);
+  visit("reach", m.normalization.reach);
   visit("sample_scale", m.sample_scale);
   visit("laplacian", m.graph.laplacian);
   visit("incidence", m.graph.incidence);

@@ -30,6 +30,7 @@ template <class T>
 Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Control& control, const FitInputs& inputs,
                   const State<T>* resume)
     : options_(options),
+      inputs_(inputs),
       tuning_(inputs.tuning),
       show_weights_(inputs.show_weights),
       control_(control),
@@ -38,8 +39,12 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
       n_(problem.values.cols),
       level_(options.level) {
   validate(options_);
-  make_parts(problem, inputs);
+  make_parts(problem);
   if (resume != nullptr) {
+    if (resume->descent.settled) {
+      state_.descent = resume->descent;
+      hold_weights();  // and the graph
+    }
     check_resumed(*resume);
     exact_ = resume->history.empty() ? exact(resume->schedule) : !std::isinf(resume->history.back().certificate.codes);
     take_state(*resume);
@@ -49,7 +54,7 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
     if (state_.schedule.stalled) termination_ = Termination::converged;
   } else {
     exact_ = exact(state_.schedule);
-    start(inputs);
+    begin_draw();
   }
   evaluate();
   before_ = whole_state();
@@ -57,18 +62,26 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
 }
 
 template <class T>
-void Fitter<T>::make_parts(const Problem<T>& problem, const FitInputs& inputs) {
-  Data<T> data = prepare<T>(problem, options_.normalize, nullptr, control_);
+void Fitter<T>::make_parts(const Problem<T>& problem) {
+  Data<T> data = prepare<T>(problem, options_.normalize, nullptr, control_, descends(options_));
   notes_ = data.notes;
   const auto largest = static_cast<double>(eigen(data.values).cwiseAbs().maxCoeff());
   in_float_ = largest == 0 || (largest > 1e-12 && largest < 1e12);
+  if (descends(options_)) {
+    if (!in_float_)
+      refuse("values", to_text(largest) + " is the largest", "between 1e-12 and 1e12 for a descending pace", "scale them");
+    hiding_ = plan_hiding(options_.hidden, static_cast<double>(m_ * n_ - data.missing));
+    const double deviation = robust_moments(data).deviation;
+    state_.descent.cap = 4 * deviation * deviation;
+    state_.descent.draws = options_.lambda_scale ? 1 : hiding_.draws;
+  }
   Vector<Index> first{0};
-  first.insert(first.end(), inputs.parts.begin(), inputs.parts.end());
+  first.insert(first.end(), inputs_.parts.begin(), inputs_.parts.end());
   first.push_back(n_);
   if (std::adjacent_find(first.begin(), first.end(), std::greater_equal<>()) != first.end())
     throw Error("parts: first samples must ascend, from 1 to " + std::to_string(n_ - 1));
   const auto count = std::ssize(first) - 1;
-  if (count > 1 && inputs.graph != nullptr) throw Error("graph: parts build their own; give none");
+  if (count > 1 && inputs_.graph != nullptr) throw Error("graph: parts build their own; give none");
   parts_.reserve(static_cast<std::size_t>(count));
   for (Index p = 0; p < count; ++p) {
     Data<T> mine;
@@ -76,8 +89,8 @@ void Fitter<T>::make_parts(const Problem<T>& problem, const FitInputs& inputs) {
       mine = slice(data, first[p], first[p + 1] - first[p]);
     else
       std::swap(mine, data);
-    Graph graph = graph_of(mine, first[p], inputs);
-    notes_.insert(notes_.end(), graph.notes.begin(), graph.notes.end());
+    // a descending pace takes the graph of what it has mended, later
+    Graph graph = descends(options_) && inputs_.graph == nullptr ? Graph() : graph_of(mine, first[p]);
     parts_.emplace_back(std::move(mine), std::move(graph), options_, tuning_, control_);
   }
 }
@@ -103,11 +116,11 @@ std::vector<char> Fitter<T>::observed() const {
 }
 
 template <class T>
-Graph Fitter<T>::graph_of(const Data<T>& data, Index first, const FitInputs& inputs) {
+Graph Fitter<T>::graph_of(const Data<T>& data, Index first) {
   const Index n = data.values.cols();
-  if (!(options_.alpha > 0 || options_.gamma > 0)) return {};
-  if (inputs.graph != nullptr) {
-    const Graph& graph = *inputs.graph;
+  if (!couples()) return {};
+  if (inputs_.graph != nullptr) {
+    const Graph& graph = *inputs_.graph;
     if (graph.laplacian.rows != n && options_.alpha > 0)
       throw Error("graph: its Laplacian has " + std::to_string(graph.laplacian.rows) +
                   " rows: must equal the number of samples = " + std::to_string(n));
@@ -130,13 +143,19 @@ Graph Fitter<T>::graph_of(const Data<T>& data, Index first, const FitInputs& inp
                      std::to_string(n) + " samples: k = " + std::to_string(n - 1) + " is used.");
     o.k = n - 1;
   }
-  if (inputs.graph_points == nullptr) return build_graph<T>(data, o, control_);
-  if (inputs.graph_points->cols() != n_)
-    throw Error("graph_points has " + std::to_string(inputs.graph_points->cols()) +
+  const auto noted = [this](Graph graph) {
+    notes_.insert(notes_.end(), graph.notes.begin(), graph.notes.end());
+    return graph;
+  };
+  // what is mended needs no trimming
+  if (descends(options_) && o.graph_space.kind == Space::Kind::robust) o.graph_space.kind = Space::Kind::half;
+  if (inputs_.graph_points == nullptr) return noted(build_graph<T>(data, o, control_));
+  if (inputs_.graph_points->cols() != n_)
+    throw Error("graph_points has " + std::to_string(inputs_.graph_points->cols()) +
                 " columns: must equal the number of samples = " + std::to_string(n_));
   const Data<double> points =
-      prepare<double>({inputs.graph_points->view().columns(first, n), {}}, Normalize::none, nullptr, control_);
-  return build_graph_from_neighbours<double>(nearest<double>(points, o.k, control_), points, o);
+      prepare<double>({inputs_.graph_points->view().columns(first, n), {}}, Normalize::none, nullptr, control_);
+  return noted(build_graph_from_neighbours<double>(nearest<double>(points, o.k, control_), points, o));
 }
 
 template <class T>
@@ -146,14 +165,21 @@ std::pair<const Part<T>*, Index> Fitter<T>::find(Index j) const {
   return {&*part, j};
 }
 
+template <class T>
+Matrix<T> Fitter<T>::all_codes() const {
+  Matrix<T> all;
+  all.resize_for_overwrite(options_.atoms, n_);
+  T* codes = all.data();
+  for (const Part<T>& part : parts_) codes = std::copy_n(part.S.data(), part.S.size(), codes);
+  return all;
+}
+
 /// All of the state, with what the parts hold
 template <class T>
 State<T> Fitter<T>::whole_state() const {
   State<T> all = state_;
   const Index r = options_.atoms;
-  all.codes.resize_for_overwrite(r, n_);
-  T* codes = all.codes.data();
-  for (const Part<T>& part : parts_) codes = std::copy_n(part.S.data(), part.S.size(), codes);
+  all.codes = all_codes();
   if (mapped()) {
     all.consistency.resize_for_overwrite(sum([](const Part<T>& part) { return part.Qt.cols(); }), r);
     Index row = 0;
@@ -174,6 +200,11 @@ template <class T>
 void Fitter<T>::take_state(State<T> state) {
   Index first = 0, row = 0;
   const Index units = level_ == Level::element ? m_ : 1;
+  if (!state.descent.settled && state_.descent.settled)  // back to before that
+    for (Part<T>& part : parts_) {
+      part.release_weights();
+      if (inputs_.graph == nullptr) part.set_graph({});
+    }
   for (Part<T>& part : parts_) {
     const Index n = part.samples(), e = part.graph.incidence.rows;
     part.S = Matrix<T>(state.codes.view().columns(first, n));
@@ -195,6 +226,133 @@ void Fitter<T>::take_state(State<T> state) {
   state_.codes = Matrix<T>();
   state_.consistency = Matrix<T>();
   state_.weights.clear();
+  if (descends(options_) && !state_.descent.settled) hide();
+}
+
+// ---- a descending pace
+
+/// The entries of this draw count for nothing until it is over
+template <class T>
+void Fitter<T>::hide() {
+  Index first = 0;
+  for (Part<T>& part : parts_) {
+    const auto is_hidden = [&](Index i, Index j) {
+      return pacewise::is_hidden(options_.seed, hiding_, state_.descent.draw, i, first + j);
+    };
+    part.hide(options_.lambda_scale ? std::function<bool(Index, Index)>() : is_hidden, control_);
+    first += part.samples();
+  }
+}
+
+template <class T>
+void Fitter<T>::begin_draw() {
+  if (descends(options_)) hide();
+  start();
+}
+
+/// The stage is over: what it says of hidden entries decides whether it is the one to keep.
+template <class T>
+void Fitter<T>::end_stage() {
+  Descent<T>& d = state_.descent;
+  const int t = state_.schedule.stage;
+  const bool last = ends_last_stage(state_.schedule, options_), given = options_.lambda_scale.has_value();
+  if (t == std::ssize(d.stages)) d.stages.emplace_back().scale = stage_scales(options_)[static_cast<std::size_t>(t)];
+  Stage& stage = d.stages[static_cast<std::size_t>(t)];
+  stage.lambda = state_.schedule.lambda;
+  Vector<T> errors;
+  for (Part<T>& part : parts_) {
+    const Vector<T> more = part.hidden_errors(state_.dictionary, terms(part), d.cap, control_);
+    errors.insert(errors.end(), more.begin(), more.end());
+  }
+  if (t == 0) d.first_errors = errors;
+  for (std::size_t u = 0; u < errors.size(); ++u) {
+    const double e = static_cast<double>(errors[u]), gain = e - static_cast<double>(d.first_errors[u]);
+    stage.sum += e;
+    stage.gain += gain;
+    stage.gain_squares += gain * gain;
+  }
+  stage.hidden += static_cast<double>(errors.size());
+  if (d.draw + 1 == d.draws) {  // the sums are complete
+    const Stage& best = d.stages[static_cast<std::size_t>(d.chosen)];
+    const bool better = gains(stage, d.stages.front()) && stage.error() < best.error();
+    if (t == 0 || (given ? last : better)) keep_stage();
+    if (!last) return;
+    d.settled = true;
+    d.first_errors.clear();
+    state_.dictionary = d.dictionary;
+    state_.pace_lambda = d.lambda;
+    hold_weights();
+    Index first = 0;
+    for (Part<T>& part : parts_) {
+      part.S = Matrix<T>(d.codes.view().columns(first, part.samples()));
+      first += part.samples();
+    }
+    state_.schedule.phase = Phase::polish;
+    state_.schedule.in_phase = 0;
+    state_.schedule.lambda = std::numeric_limits<double>::infinity();
+  } else if (last) {
+    ++d.draw;
+    state_.schedule = ScheduleState();
+    state_.schedule.before = state_.iteration;
+    begin_draw();
+  } else {
+    return;
+  }
+  exact_ = exact(state_.schedule);
+  evaluate();
+}
+
+template <class T>
+void Fitter<T>::keep_stage() {
+  Descent<T>& d = state_.descent;
+  d.chosen = state_.schedule.stage;
+  d.lambda = state_.schedule.lambda;
+  d.dictionary = state_.dictionary;
+  d.codes = all_codes();
+}
+
+/// Losses, of the user's weights, where a descending pace judged them
+template <class T>
+void Fitter<T>::measure_reference() {
+  const Descent<T>& d = state_.descent;
+  Index first = 0;
+  for (Part<T>& part : parts_) {
+    Matrix<T> codes(d.codes.view().columns(first, part.samples()));
+    std::swap(codes, part.S);
+    part.measure(d.dictionary, level_, true, control_.to_the_end());
+    if (std::isinf(d.lambda)) part.mark_gross();
+    std::swap(codes, part.S);
+    first += part.samples();
+  }
+  if (level_ == Level::feature) sum_features();
+}
+
+/// From here on the weights stay as the pace has found them, and samples are coupled by the graph of the mended data.
+template <class T>
+void Fitter<T>::hold_weights() {
+  const Descent<T>& d = state_.descent;
+  measure_reference();
+  if (level_ == Level::feature)
+    solve_weights(feature_losses_, options_.regularizer, d.lambda, held_weights_, control_);
+  PaceSums sums;
+  Index first = 0;
+  for (Part<T>& part : parts_) {
+    const Vector<T> losses = part.losses();
+    const Vector<T> v = part.hold_weights(d.lambda, held_weights_, control_.to_the_end());
+    if (level_ != Level::feature)
+      sums += pace_sums(losses, v, part.observed(), options_.regularizer, d.lambda, control_.to_the_end());
+    if (inputs_.graph == nullptr && couples()) {
+      Matrix<T> codes(d.codes.view().columns(first, part.samples()));
+      std::swap(codes, part.S);
+      const Data<T> mended = part.mended(v, d.dictionary, control_.to_the_end());
+      std::swap(codes, part.S);
+      part.set_graph(graph_of(mended, first));
+    }
+    first += part.samples();
+  }
+  held_ = level_ == Level::feature ? summarize(feature_losses_, held_weights_, observed(), options_.regularizer,
+                                               d.lambda, control_.to_the_end())
+                                   : sums.summary();
 }
 
 /// r different samples, scaled to unit norm; where there are not enough, random directions
@@ -215,6 +373,7 @@ Matrix<T> Fitter<T>::draw_atoms(Random& random) const {
       eligible[static_cast<std::size_t>(j)] = 0;
       const auto [part, at] = find(j);
       std::copy_n(part->data.values.col(at), m_, atom.begin());
+      part->set_aside(at, [&](Index i) { atom[i] = 0; });
     } else {
       for (double& x : atom) x = random.normal();
     }
@@ -225,7 +384,7 @@ Matrix<T> Fitter<T>::draw_atoms(Random& random) const {
 }
 
 template <class T>
-void Fitter<T>::start(const FitInputs& inputs) {
+void Fitter<T>::start() {
   const Index r = options_.atoms;
   const auto check = [](const char* name, const Matrix<double>& given, Index rows, Index cols) {
     if (given.rows() != rows || given.cols() != cols)
@@ -241,21 +400,21 @@ void Fitter<T>::start(const FitInputs& inputs) {
   }();
   penalty().validate(r);
   state_.dictionary = draw_atoms(random);
-  if (inputs.dictionary != nullptr) {
-    if (inputs.dictionary->cols() != r || inputs.dictionary->rows() != m_)
-      throw Error("dictionary has " + std::to_string(inputs.dictionary->cols()) + " atoms of " +
-                  std::to_string(inputs.dictionary->rows()) + " features: must have " + std::to_string(r) + " of " +
+  if (inputs_.dictionary != nullptr) {
+    if (inputs_.dictionary->cols() != r || inputs_.dictionary->rows() != m_)
+      throw Error("dictionary has " + std::to_string(inputs_.dictionary->cols()) + " atoms of " +
+                  std::to_string(inputs_.dictionary->rows()) + " features: must have " + std::to_string(r) + " of " +
                   std::to_string(m_));
-    check("dictionary", *inputs.dictionary, m_, r);
-    state_.dictionary = cast<T, double>(*inputs.dictionary);
+    check("dictionary", *inputs_.dictionary, m_, r);
+    state_.dictionary = cast<T, double>(*inputs_.dictionary);
   }
   EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
   project_atoms(B, options_.positive_atoms);
   eigen(state_.dictionary) = B.template cast<T>();
   state_.random = random.state();
-  if (inputs.codes != nullptr) {
-    check("codes", *inputs.codes, r, n_);
-    Matrix<T> codes = cast<T, double>(*inputs.codes);
+  if (inputs_.codes != nullptr) {
+    check("codes", *inputs_.codes, r, n_);
+    Matrix<T> codes = cast<T, double>(*inputs_.codes);
     if (options_.positive_codes) eigen(codes) = eigen(codes).cwiseMax(T(0));
     Index first = 0;
     for (Part<T>& part : parts_) {
@@ -273,7 +432,8 @@ void Fitter<T>::start(const FitInputs& inputs) {
       part.measure(state_.dictionary, level_, false, control_);
       part.improve_codes(state_.dictionary, terms(part), 0, static_cast<int>(tuning_.start_sweeps), control_);
     }
-    part.solve_codes(state_.dictionary, terms(part), step, control_);
+    // exact ones would see what is hidden
+    if (!descends(options_)) part.solve_codes(state_.dictionary, terms(part), step, control_);
   }
 }
 
@@ -355,6 +515,9 @@ void Fitter<T>::sum_pace() {
   } else {
     pace_ = sum([&](const Part<T>& part) { return part.pace_sums(control_); }).summary();
   }
+  if (!state_.descent.settled) return;
+  held_.fit = pace_.fit;  // the weights are given, and F with them
+  pace_ = held_;
 }
 
 /// Sparsity, manifold and consistency
@@ -395,6 +558,22 @@ LossSummary Fitter<T>::summarize_losses() const {
   LossSummary out;
   if (level_ == Level::none) return out;
   const Options& s = options_;
+  if (descends(s)) {
+    if (!ends_stage(state_.schedule, s)) return out;
+    if (level_ == Level::element) {
+      out.spread = 1.4826 * std::sqrt(loss_quantile_of(0.5));
+    } else {
+      const Vector<T> losses =
+          level_ == Level::feature ? feature_losses_ : all_samples([](const Part<T>& part) { return part.losses(); });
+      Vector<double> roots;
+      for (const T l : losses)
+        if (l > T(0)) roots.push_back(std::sqrt(static_cast<double>(l)));
+      const RobustMoments moments = robust_moments(std::move(roots));
+      out.center = moments.median;
+      out.spread = moments.base;
+    }
+    return out;
+  }
   if (about_to_pace(state_.schedule, s))
     out.lambda_select = loss_quantile_of(s.pace == Pace::quantile ? quantile_share(s, 0) : s.select);
   if (state_.schedule.phase != Phase::paced) return out;
@@ -415,6 +594,8 @@ Objective Fitter<T>::objective_now() const {
 
 template <class T>
 void Fitter<T>::begin_iteration() {
+  if (over_) return;
+  if (ends_stage(state_.schedule, options_)) end_stage();
   if (over_) return;
   const Phase was = state_.schedule.phase;
   state_.schedule = advance(state_.schedule, summarize_losses(), options_);
@@ -630,6 +811,8 @@ Result<T> Fitter<T>::result() {
   control_.deadline.reset();
   Result<T> out;
   before_ = State<T>();
+  if (!state_.descent.settled)
+    for (Part<T>& part : parts_) part.hide({}, control_);
   const bool held = exact_;
   exact_ = true;
   evaluate();
@@ -658,14 +841,28 @@ Result<T> Fitter<T>::result() {
   out.density = density();
   for (Part<T>& part : parts_) {
     part.forget_weights();
+    if (state_.descent.settled) part.release_weights();
     part.measure(state_.dictionary, level_, true, control_);
+    if (std::isinf(state_.pace_lambda)) part.mark_gross();
   }
   if (level_ == Level::feature) sum_features();
-  out.losses =
-      level_ == Level::feature ? feature_losses_ : all_samples([](const Part<T>& part) { return part.losses(); });
+  const auto losses = [this] {
+    return level_ == Level::feature ? feature_losses_
+                                    : all_samples([](const Part<T>& part) { return part.losses(); });
+  };
+  out.losses = losses();
   out.lambda = state_.pace_lambda;
   if (level_ != Level::none) {
     solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_);
+    if (state_.descent.settled) {  // those that were used, and how far they are from these
+      const Vector<T> now = out.weights;
+      measure_reference();
+      out.losses = losses();
+      solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_);
+      double apart = 0;
+      for (std::size_t u = 0; u < now.size(); ++u) apart += std::abs(static_cast<double>(now[u] - out.weights[u]));
+      out.certificate.weights = apart / static_cast<double>(now.size());
+    }
     out.selected = summarize(out.losses, out.weights, observed(), options_.regularizer, out.lambda, control_).selected;
   }
   out.termination = termination_;

@@ -6,6 +6,7 @@
 #include "algebra/random.hpp"
 #include "model/fit.hpp"
 #include "model/part.hpp"
+#include "pace/descent.hpp"
 #include "pace/schedule.hpp"
 
 namespace pacewise {
@@ -29,9 +30,10 @@ class Fitter {
   Result<T> result();
 
  private:
-  void make_parts(const Problem<T>& problem, const FitInputs& inputs);
-  Graph graph_of(const Data<T>& data, Index first, const FitInputs& inputs);
-  void start(const FitInputs& inputs);
+  void make_parts(const Problem<T>& problem);
+  bool couples() const { return options_.alpha > 0 || options_.gamma > 0; }
+  Graph graph_of(const Data<T>& data, Index first);
+  void start();
   Matrix<T> draw_atoms(Random& random) const;
   void check_resumed(const State<T>& state) const;
   /// The sum over the parts, in their order, of what they return
@@ -56,7 +58,8 @@ class Fitter {
 
   Penalty penalty() const { return penalty_of(options_, state_.beta); }
   bool graph_terms() const {
-    return state_.schedule.phase != Phase::plain && (options_.alpha > 0 || options_.gamma > 0);
+    if (descends(options_) && state_.schedule.phase != Phase::polish) return false;
+    return state_.schedule.phase != Phase::plain && couples();
   }
   bool exact(const ScheduleState& schedule) const { return !in_float_ || exact_steps(schedule, options_); }
   bool mapped() const {  // there is a Q
@@ -64,6 +67,14 @@ class Fitter {
   }
   bool paced() const { return !std::isinf(state_.schedule.lambda); }
   CodeTerms<T> terms(const Part<T>& part) const { return part.terms(penalty(), graph_terms(), QQ_); }
+  // ---- a descending pace
+  void begin_draw();
+  void hide();
+  void end_stage();
+  void keep_stage();
+  void measure_reference();
+  void hold_weights();
+  Matrix<T> all_codes() const;
   State<T> whole_state() const;
   void take_state(State<T> state);
   std::vector<char> observed() const;
@@ -86,6 +97,7 @@ class Fitter {
 
   SerialBlas serial_;
   Options options_;
+  const FitInputs& inputs_;
   Tuning tuning_;
   bool show_weights_;
   Control control_;
@@ -98,6 +110,9 @@ class Fitter {
   State<T> before_;  // after the last completed iteration, all of it
   Vector<T> feature_losses_, feature_weights_;
   Vector<T> shown_weights_;      // those of entries in a cheap iteration, for the callback
+  PaceSummary held_;             // of the weights that a descending pace has found
+  Vector<T> held_weights_;       // .. of features; of other units they are with the parts
+  Hiding hiding_;
   EigenMatrix<double> SS_, QQ_;  // S S'; Q'Q, empty before the first Q-step
   PaceSummary pace_;             // sums over the losses and weights
   Objective terms_;              // sparsity, manifold, consistency at the current S and Q

@@ -152,6 +152,11 @@ Matrix<T> Model<T>::reconstruct(MatrixView<const T> codes_of_samples, const Vect
 }
 
 template <class T>
+Matrix<T> Model<T>::mend(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
+  return pacewise::mend(*this, Y, how, control);
+}
+
+template <class T>
 Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
   return pacewise::score(*this, Y, how, control);
 }
@@ -163,6 +168,7 @@ Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Co
   template void check_resumed(const Model<T>&, const Problem<T>&, const Sources&);                      \
   template Encoding<T> Model<T>::encode(const Problem<T>&, const EncodeOptions&, const Control&) const; \
   template Matrix<T> Model<T>::reconstruct(MatrixView<const T>, const Vector<T>&) const;                \
+  template Matrix<T> Model<T>::mend(const Problem<T>&, const EncodeOptions&, const Control&) const;     \
   template Trust<T> Model<T>::score(const Problem<T>&, const EncodeOptions&, const Control&) const;
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

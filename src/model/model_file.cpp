@@ -31,14 +31,19 @@ concept Listed = requires(V& v) {
 };
 
 template <class V>
+concept ListOfListed = requires {
+  typename V::value_type;
+} && Listed<typename V::value_type>;
+
+template <class V>
 json value_json(const V& v) {
   if constexpr (std::is_same_v<V, double>) {
     return number(v);
   } else if constexpr (std::is_same_v<V, Options>) {
     return to_json(v);
-  } else if constexpr (std::is_same_v<V, std::vector<Record>>) {
+  } else if constexpr (ListOfListed<V>) {
     json list = json::array();
-    for (const Record& record : v) list.push_back(to_json(record));
+    for (const auto& one : v) list.push_back(value_json(one));
     return list;
   } else if constexpr (Named<V>) {
     return name_of(v);
@@ -61,19 +66,16 @@ void value_from(const json& j, V& v) {
       v = std::numeric_limits<double>::infinity();
   } else if constexpr (std::is_same_v<V, Options>) {
     v = options_from_json(j);
-  } else if constexpr (std::is_same_v<V, std::vector<Record>>) {
+  } else if constexpr (ListOfListed<V>) {
     v.clear();
     for (const json& one : j) {
       value_from(one, v.emplace_back());
-      v.back().seconds = std::numeric_limits<double>::quiet_NaN();
+      if constexpr (requires { v.back().seconds; }) v.back().seconds = std::numeric_limits<double>::quiet_NaN();
     }
   } else if constexpr (Named<V>) {
     v = parse<V>(j.get<std::string>());
   } else if constexpr (Listed<V>) {
-    visit_fields(v, [&](const char* name, auto& field) {
-      if (std::string_view(name) == "exact" && !j.contains(name)) return;  // before there were cheap steps
-      value_from(j.at(name), field);
-    });
+    visit_fields(v, [&](const char* name, auto& field) { value_from(j.at(name), field); });
   } else {
     v = j.get<V>();
   }
@@ -113,11 +115,11 @@ class FieldWriter {
   /// A column-major matrix is its own transpose row by row: samples and atoms are the rows in the file.
   void operator()(const char* name, const Matrix<T>& a) {
     if (a.empty()) return;
-    if (std::string_view(name) == "codes") {
+    if (const std::string prefix = name; prefix.ends_with("codes")) {
       const auto& codes = std::any_cast<const SparseCodes<T>&>(kept_.emplace_back(SparseCodes<T>(a)));
-      line("codes_start", codes.start);
-      line("codes_atom", codes.atom);
-      line("codes_value", codes.value);
+      line(prefix + "_start", codes.start);
+      line(prefix + "_atom", codes.atom);
+      line(prefix + "_value", codes.value);
     } else {
       out_.add(name, {a.cols(), a.rows()}, a.data());
     }
@@ -158,8 +160,8 @@ class FieldReader {
     value_from(header_.at(name), v);
   }
   void operator()(const char* name, Matrix<T>& a) const {
-    if (std::string_view(name) == "codes") {
-      if (in_.has("codes_start")) codes(a);
+    if (const std::string prefix = name; prefix.ends_with("codes")) {
+      if (in_.has(prefix + "_start")) codes(prefix, a);
     } else if (in_.has(name)) {
       const std::vector<Index> shape = in_.shape(name);
       a.take(in_.read_real<T>(name, 2), shape.at(1), shape.at(0));
@@ -183,12 +185,12 @@ class FieldReader {
   }
 
  private:
-  void codes(Matrix<T>& S) const {
-    const auto start = in_.read<std::int64_t>("codes_start", 1);
-    const auto atom = in_.read<std::int32_t>("codes_atom", 1);
-    const auto value = in_.read_real<T>("codes_value", 1);
+  void codes(const std::string& name, Matrix<T>& S) const {
+    const auto start = in_.read<std::int64_t>(name + "_start", 1);
+    const auto atom = in_.read<std::int32_t>(name + "_atom", 1);
+    const auto value = in_.read_real<T>(name + "_value", 1);
     const Index n = in_.header.at("shape").at(0), r = in_.shape("dictionary").at(0);
-    check(start, atom, value.size(), n, r, "codes");
+    check(start, atom, value.size(), n, r, name);
     S = Matrix<T>(r, n);
     for (Index j = 0; j < n; ++j)
       for (auto p = start[j]; p < start[j + 1]; ++p) S(atom[p], j) = value[p];
@@ -212,22 +214,38 @@ class FieldReader {
 
 // ---- the file
 
-/// The header of version 1 as version 2 has it.
-json upgraded(json h) {
-  if (!h.at("state").is_null()) {
+/// The header of an older version as this one has it: what is new has its default.
+json upgraded(json h, std::uint32_t version) {
+  const auto add = [](json& to, const json& defaults) {
+    for (const auto& [name, value] : defaults.items())
+      if (!to.contains(name)) to[name] = value;
+  };
+  if (version == 1 && !h.at("state").is_null()) {
     json& state = h["state"];
     for (const char* name : {"phase", "in_phase", "lambda", "last_objective", "finished", "stalled"})
       state["schedule"][name] = state.at(name);
     state["beta"] = h.at("beta");
     state["history"] = h.at("history");
   }
-  h["feature_names"] = json::array();
-  h["outlier_threshold"] = nullptr;
-  h.at("options").erase("memory_bytes");
+  if (version == 1) {
+    h["feature_names"] = json::array();
+    h["outlier_threshold"] = nullptr;
+    h.at("options").erase("memory_bytes");
+  }
+  if (json& state = h.at("state"); !state.is_null()) {
+    add(state.at("schedule"), value_json(ScheduleState()));
+    state["descent"] = value_json(Descent<double>());
+    for (json& record : state.at("history")) add(record.at("certificate"), value_json(Certificate()));
+  }
+  if (h.contains("certificate")) add(h.at("certificate"), value_json(Certificate()));
+  h["center"] = 0;
+  h["reach"] = nullptr;
   return h;
 }
 
-json header_of(const ContainerReader& in) { return in.version == 1 ? upgraded(in.header) : in.header; }
+json header_of(const ContainerReader& in) {
+  return in.version < kFormatVersion ? upgraded(in.header, in.version) : in.header;
+}
 
 template <class T>
 void check_sizes(const ContainerReader& in, const Model<T>& m) {
@@ -241,7 +259,7 @@ void check_sizes(const ContainerReader& in, const Model<T>& m) {
                      is(m.State<T>::weights, unit_count(level, m.features, m.samples)) &&
                      is(m.sample_scale, m.samples) && is(norm.shift, m.features) &&
                      norm.shift.size() == norm.scale.size() &&
-                     (norm.kind != Normalize::standard || !norm.shift.empty()) && is(m.feature_names, m.features) &&
+                     ((norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) && is(m.feature_names, m.features) &&
                      (m.consistency.empty() || m.consistency.cols() == m.dictionary.cols()) &&
                      (L.empty() || (L.rows == m.samples && L.cols == m.samples)) && (H.empty() || H.cols == m.samples);
   if (!sound) in.fail("is damaged: its arrays do not fit together");

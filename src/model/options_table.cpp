@@ -166,18 +166,25 @@ std::vector<Option> make_table() {
   t.add("alpha", "alpha", &O::alpha, "Weight of the manifold term", at_least(0));
   t.add("gamma", "gamma", &O::gamma, "Weight of the hypergraph consistency term", at_least(0));
   t.add("eta", "eta", &O::eta, "Ridge of the consistency map", at_least(0));
-  t.add("normalize", "", &O::normalize, "Samples to unit norm, features to mean 0 and deviation 1, or nothing");
+  t.add("normalize", "", &O::normalize, "Samples to unit norm, features to mean 0 and deviation 1 (standard) or the like without gross outliers (robust), or nothing");
 
   t.group("Self-paced weights");
   t.add("level", "", &O::level, "What carries a weight; none is ordinary sparse coding");
   t.add("regularizer", "F", &O::regularizer, "How weights fall with the loss");
   for_each_regularizer(
       [&](const auto& type) { for_each_parameter(type, [&](const auto& parameter) { t.add(row_of(parameter)); }); });
-  t.add("pace", "", &O::pace, "How lambda grows: by a factor, or to a share of the losses");
+  t.add("pace", "", &O::pace,
+        "How lambda moves: up by a factor or to a share of the losses, or down to where hidden entries are predicted best");
   t.add("mu", "mu", &O::mu, "Geometric pace: lambda grows by this factor", above(1));
   t.add("select", "", &O::select, "Share of the units selected at first", share);
   t.add("final", "", &O::final, "Quantile pace: share selected at last; below 1 the worst units stay out", share);
   t.add("pace_iter", "", &O::pace_iter, "Quantile pace: iterations from select to final", at_least(1));
+  t.add("lambda_scale", "", &O::lambda_scale,
+        "Descending pace: end where lambda is this many robust scales of the residuals; else hidden entries choose",
+        above(0));
+  t.add("hidden", "", &O::hidden, "Descending pace: share of the entries hidden to choose where it ends",
+        {0, 0.5, true, false});
+  t.add("stage_iter", "", &O::stage_iter, "Descending pace: iterations at every lambda", at_least(1));
   t.add("plain_iter", "", &O::plain_iter, "Iterations of plain sparse coding at the start", at_least(0));
   t.add("warm_iter", "", &O::warm_iter, "Then iterations with the graph terms, before the pace", at_least(0));
   t.add("polish", "", &O::polish, "At most this many iterations with all weights 1 at the end", at_least(0));

@@ -19,6 +19,113 @@ Part<T>::Part(Data<T> samples_of, Graph graph_of, const Options& options, const 
       for (Index i = 0; i < features(); ++i) entry_top_[i] = std::max(entry_top_[i], static_cast<double>(w(i, j)));
   }
   effective_ = data.weights;
+  if (data.bounded()) gross_ = where([&](Index i, Index j) { return data.gross(i, j); }, control);
+}
+
+template <class T>
+void Part<T>::set_graph(Graph of_samples) {
+  graph = std::move(of_samples);
+  if (!graph.incidence.empty()) edges_ = transpose(graph.incidence);
+}
+
+// ---- a descending pace
+
+template <class T>
+typename Part<T>::Entries Part<T>::where(const std::function<bool(Index, Index)>& is, const Control& control) const {
+  const Index m = features(), n = samples();
+  std::vector<Entries> blocks(static_cast<std::size_t>(block_count(n)));
+  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
+    Entries& mine = blocks[static_cast<std::size_t>(first / kBlock)];
+    for (Index j = first; j < first + count; ++j) {
+      for (Index i = 0; i < m; ++i)
+        if (data.weights(i, j) > T(0) && is(i, j)) mine.row.push_back(static_cast<std::int32_t>(i));
+      mine.start.push_back(std::ssize(mine.row));
+    }
+  });
+  Entries all;
+  for (const Entries& block : blocks) {
+    for (Index j = 1; j < std::ssize(block.start); ++j) all.start.push_back(std::ssize(all.row) + block.start[j]);
+    all.row.insert(all.row.end(), block.row.begin(), block.row.end());
+  }
+  return all;
+}
+
+template <class T>
+void Part<T>::hide(const std::function<bool(Index, Index)>& is_hidden, const Control& control) {
+  hidden_ = is_hidden ? where(is_hidden, control) : Entries();
+}
+
+template <class T>
+Vector<T> Part<T>::hidden_errors(const Matrix<T>& B, const CodeTerms<T>& terms, double cap, const Control& control) {
+  Matrix<T> codes;
+  if (options_.level == Level::sample) {
+    codes = S;
+    const Vector<T> paced = std::exchange(effective_.sample, data.weights.sample);
+    improve_codes(B, terms, 0, static_cast<int>(tuning_.start_sweeps), control);
+    effective_.sample = paced;
+    measure(B, options_.level, false, control);
+  }
+  Vector<T> errors(std::ssize(hidden_.row));
+  parallel_for(samples(), control.to_the_end(), [&](Index first, Index count, int) {
+    for (Index j = first; j < first + count && !hidden_.row.empty(); ++j)
+      for (Index at = hidden_.start[j]; at < hidden_.start[j + 1]; ++at) {
+        const auto e = static_cast<double>(R_(hidden_.row[at], j));
+        errors[at] = static_cast<T>(std::min(e * e, cap));
+      }
+  });
+  if (!codes.empty()) {
+    S = std::move(codes);
+    measure(B, options_.level, false, control);
+  }
+  return errors;
+}
+
+template <class T>
+void Part<T>::mark_gross() {
+  if (options_.level != Level::element) return;
+  for (Index j = 0; j < samples() && !gross_.row.empty(); ++j)
+    for (Index at = gross_.start[j]; at < gross_.start[j + 1]; ++at)
+      losses_[j * features() + gross_.row[at]] = std::numeric_limits<T>::max();
+}
+
+template <class T>
+Vector<T> Part<T>::hold_weights(double lambda, const Vector<T>& feature_weights, const Control& control) {
+  hidden_ = Entries();
+  Vector<T> v = feature_weights;
+  if (options_.level != Level::feature) solve_weights(losses_, options_.regularizer, lambda, v, control);
+  given_ = data.weights;
+  if (!all_one(v)) combine(*given_, v, options_.level, features(), samples(), data.weights);
+  effective_ = data.weights;
+  lambda_ = std::numeric_limits<double>::infinity();
+  return v;
+}
+
+template <class T>
+void Part<T>::release_weights() {
+  if (given_) data.weights = std::move(*given_);
+  given_.reset();
+  effective_ = data.weights;
+}
+
+template <class T>
+Data<T> Part<T>::mended(const Vector<T>& v, const Matrix<T>& B, const Control& control) const {
+  const Index m = features();
+  Data<T> out;
+  out.values.resize_for_overwrite(m, samples());
+  for_each_residual<T, T>(data.values, B, S, control, [&](Index first, MatrixView<T> R, MatrixView<const T>, int) {
+    for (Index j = 0; j < R.cols; ++j) {
+      const T* x = data.values.col(first + j);
+      T* y = out.values.col(first + j);
+      for (Index i = 0; i < m; ++i) {
+        const bool observed = (given_ ? *given_ : data.weights)(i, first + j) > T(0);
+        const T trust = observed ? v[unit_of(options_.level, m, i, first + j)] : T(0);
+        y[i] = x[i] - (1 - trust) * R(i, j);
+      }
+      const T norm = eigen(out.values).col(first + j).norm();
+      if (options_.normalize == Normalize::unit && norm > 0) eigen(out.values).col(first + j) /= norm;
+    }
+  });
+  return out;
 }
 
 // ---- losses and weights
@@ -64,6 +171,7 @@ const float* Part<T>::block_losses(Index first, Index count, Vector<float>& scra
     float* l = scratch.data() + j * m;
     for (Index i = 0; i < m; ++i) l[i] = r[i] * r[i];
     weigh(data.weights, first + j, l, m);
+    set_aside(first + j, [&](Index i) { l[i] = 0; });
   }
   return scratch.data();
 }
@@ -154,6 +262,7 @@ void Part<T>::weigh_block(Index first, MatrixView<const float> residual, MatrixV
   const bool weighted = !(user.sample.empty() && user.feature.empty() && user.entry.empty());
   Vector<float> w(weighted ? m : 0);
   for (Index j = 0; j < x.cols; ++j) {
+    set_aside(first + j, [&](Index i) { x(i, j) = 0; });
     if (!paced_entries()) {
       weigh(effective_, first + j, x.col(j), m);
       continue;
@@ -246,6 +355,7 @@ Eigen::VectorXd Part<T>::trusted_sample(const Matrix<T>& B, Index j) const {
     if (options_.level == Level::feature && !weights_.empty()) trust *= static_cast<double>(weights_[i]);
     out[i] = trust * x + (1 - trust) * model;
   }
+  set_aside(j, [&](Index i) { out[i] = (eigen(B).row(i) * eigen(S).col(j)).value(); });
   return out;
 }
 

@@ -32,6 +32,31 @@ class Part {
   Index samples() const { return data.values.cols(); }
   Index features() const { return data.values.rows(); }
 
+  void set_graph(Graph of_samples);
+
+  // ---- a descending pace
+  /// Entries that count for nothing in cheap steps from here on, by which the pace is judged; empty: none
+  void hide(const std::function<bool(Index i, Index j)>& is_hidden, const Control& control);
+  /// Calls use(i) for the entries of sample j that count for nothing now
+  template <class Use>
+  void set_aside(Index j, const Use& use) const {
+    const auto each = [&](const Entries& e) {
+      for (Index at = e.row.empty() ? 0 : e.start[j], end = e.row.empty() ? 0 : e.start[j + 1]; at < end; ++at)
+        use(e.row[at]);
+    };
+    each(hidden_);
+    if (std::isinf(lambda_) && !given_) each(gross_);  // on the way down the pace judges them like all others
+  }
+  /// min(e^2, cap) of each of the hidden, e = x - B s. Samples are coded anew with what is left of them, whatever their weight.
+  Vector<T> hidden_errors(const Matrix<T>& B, const CodeTerms<T>& terms, double cap, const Control& control);
+  /// The losses (`measure`) of gross outliers become the largest number: their weight is 0 where all others are 1
+  void mark_gross();
+  /// All steps from here on weigh with w v, v the weights for the losses now (features: as given), which are returned.
+  Vector<T> hold_weights(double lambda, const Vector<T>& feature_weights, const Control& control);
+  void release_weights();  // .. and with w again
+  /// v x + (1 - v) B s, and B s where an entry is missing
+  Data<T> mended(const Vector<T>& v, const Matrix<T>& B, const Control& control) const;
+
   // ---- losses and weights
   /// The losses of the units of `level` at (B, S); `exact`: in T, else by residuals in float
   void measure(const Matrix<T>& B, Level level, bool exact, const Control& control);
@@ -98,6 +123,10 @@ class Part {
   double zero_beta() const;
 
  private:
+  struct Entries {                // rows by sample
+    Vector<Index> start{0};
+    Vector<std::int32_t> row;
+  };
   static EigenMatrix<double> outer(const Matrix<T>& A, bool exact, const Control& control);  // A A'
   CodesProblem<T> codes_problem(const Matrix<T>& B) const { return {data.values, effective_, B, {}, {}}; }
   /// Where entries are paced and the user gave them no weights, w v is v: it is kept once, in effective_.
@@ -118,6 +147,9 @@ class Part {
   double lambda_ = std::numeric_limits<double>::infinity();
   bool exact_ = true;
   Level measured_ = Level::none;  // of losses_
+  Entries where(const std::function<bool(Index i, Index j)>& is, const Control& control) const;
+  Entries hidden_, gross_;           // gross outliers: beyond the bounds of the normalisation
+  std::optional<Weights<T>> given_;  // the user's, while others are held
   Matrix<float> R_;               // X - B S, of cheap steps
   Vector<T> losses_;              // of samples or features; of entries where steps are exact
   Vector<T> weights_;             // v, unless one_copy()

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "algebra/sums.hpp"
+#include "pace/descent.hpp"
 
 namespace pacewise {
 
@@ -46,13 +47,43 @@ ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, c
 
 }  // namespace
 
+bool descends(const Options& options) { return options.level != Level::none && options.pace == Pace::descending; }
+
+bool ends_stage(const ScheduleState& state, const Options& options) {
+  return descends(options) && state.phase == Phase::paced && state.in_phase >= options.stage_iter;
+}
+
+bool ends_last_stage(const ScheduleState& state, const Options& options) {
+  return ends_stage(state, options) && state.stage + 1 == std::ssize(stage_scales(options));
+}
+
 bool about_to_pace(const ScheduleState& state, const Options& options) {
-  if (options.level == Level::none) return false;
+  if (options.level == Level::none || descends(options)) return false;
   if (state.phase == Phase::plain) return state.in_phase >= options.plain_iter && options.warm_iter == 0;
   return state.phase == Phase::warm && state.in_phase >= options.warm_iter;
 }
 
+namespace {
+
+/// Plain, then stage after stage, the first with all in
+ScheduleState descend(const ScheduleState& state, const LossSummary& losses, const Options& options) {
+  const bool plain = state.phase == Phase::plain;
+  if (state.in_phase < (plain ? options.plain_iter : options.stage_iter)) return state;
+  ScheduleState next = enter(Phase::paced, state.lambda);
+  next.before = state.before;
+  if (plain) return next;
+  next.stage = state.stage + 1;
+  const double root =
+      losses.center + robust_cutoff(options.regularizer) * stage_scales(options)[static_cast<std::size_t>(next.stage)] * losses.spread;
+  // a stage lets in no more than the one before; where nothing is left to explain lambda stays
+  if (root > 0) next.lambda = std::min(state.lambda, root * root);
+  return next;
+}
+
+}  // namespace
+
 ScheduleState advance(const ScheduleState& state, const LossSummary& losses, const Options& options) {
+  if (descends(options) && state.phase != Phase::polish) return descend(state, losses, options);
   switch (state.phase) {
     case Phase::plain:
       return state.in_phase < options.plain_iter ? state : advance(enter(Phase::warm, state.lambda), losses, options);
@@ -72,14 +103,15 @@ ScheduleState advance(const ScheduleState& state, const LossSummary& losses, con
 namespace {
 
 bool counted_out(const ScheduleState& state, int iteration, const Options& options) {
-  return iteration >= options.max_iter || (state.phase == Phase::polish && state.in_phase >= options.polish);
+  return iteration - state.before >= options.max_iter || (state.phase == Phase::polish && state.in_phase >= options.polish);
 }
 
 }  // namespace
 
 bool exact_steps(const ScheduleState& state, const Options& options) {
+  if (descends(options) && state.phase != Phase::polish) return false;  // on the way down nobody needs them
   // Without a polish the weights stay, and what the pace lets in first decides the answer.
-  return options.exact_steps || state.exact || (options.polish == 0 && options.level != Level::none) ||
+  return options.exact_steps || state.exact || (options.polish == 0 && options.level != Level::none && !descends(options)) ||
          (state.phase == Phase::polish && state.in_phase + 2 >= options.polish);
 }
 

@@ -9,16 +9,23 @@
 
 namespace pacewise {
 
+/// Whether the options ask for a descending pace (pace/descent.hpp)
+bool descends(const Options& options);
+
 /// How much of the data the losses of one iteration put in play; all over observed units only.
 struct LossSummary {
   double largest = 0;
   double lambda_select = 0;  // the first lambda: a share `select` of the non-zero losses lies below it
   double lambda_target = 0;  // the same for the share the quantile pace wants now
+  double center = 0, spread = 0;  // of the roots of losses: a descending pace has lambda = (center + c f spread)^2
 };
 
 /// Share of units the quantile pace wants `step` iterations after its first.
 double quantile_share(const Options& options, int step);
 
+/// A descending pace: whether hidden entries are to be judged now, and whether a new lambda is wanted then.
+bool ends_stage(const ScheduleState& state, const Options& options);
+bool ends_last_stage(const ScheduleState& state, const Options& options);
 /// Whether the next iteration is the first of the pace: lambda_select is wanted.
 bool about_to_pace(const ScheduleState& state, const Options& options);
 /// The state in which the next iteration runs, given the losses now.

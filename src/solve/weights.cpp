@@ -170,8 +170,8 @@ template <class T>
 void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, double lambda, Vector<T>& v,
                    const Control& control) {
   v.resize(losses.size());
-  if (std::isinf(lambda)) {
-    std::fill(v.begin(), v.end(), T(1));
+  if (std::isinf(lambda)) {  // all in, but for what is marked as a gross outlier
+    for (std::size_t u = 0; u < v.size(); ++u) v[u] = losses[u] < std::numeric_limits<T>::max() ? T(1) : T(0);
     return;
   }
   const auto units = static_cast<Index>(losses.size());

@@ -21,6 +21,11 @@ inline Index unit_count(Level level, Index m, Index n) {
   return 0;
 }
 
+/// The unit entry i of sample j belongs to
+inline Index unit_of(Level level, Index m, Index i, Index j) {
+  return level == Level::element ? j * m + i : level == Level::feature ? i : j;
+}
+
 /// Loss of every unit at (B, S), the user's weights included: l = w (x - B s)^2 summed over the unit. For level none
 /// the losses of the samples (they add up to the fit). Units without any observed entry have loss 0.
 template <class T>
