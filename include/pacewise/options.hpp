@@ -109,7 +109,7 @@ struct Options {
   int pace_iter = 8;    // >= 1; quantile: iterations from `select` to `final`
   std::optional<double> lambda_scale = {};  // > 0; descending: end at this many robust scales; else hidden entries choose
   double hidden = 0.05;  // in (0, 0.5]; descending: share of the entries hidden to choose the end
-  int stage_iter = 4;    // >= 1; descending: iterations at every lambda
+  int stage_iter = 8;    // >= 1; descending: iterations at every lambda
   int plain_iter = 3;   // >= 0: plain sparse coding at the start (every unit selected, no graph)
   int warm_iter = 3;    // >= 0: then with the alpha and gamma terms
   int polish = 40;      // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda

@@ -142,8 +142,12 @@ class InPrecision {
     own_.dictionary = cast<T, Other>(from.dictionary.view());
     const auto& norm = from.normalization;
     own_.normalization = {norm.kind, line(norm.shift), line(norm.scale), norm.center, norm.reach};
-    own_.descent.settled = from.descent.settled;
-    if (from.descent.settled) own_.descent.dictionary = cast<T, Other>(from.descent.dictionary.view());
+    const auto& descent = from.descent;
+    own_.descent.settled = descent.settled;
+    own_.descent.stages = descent.stages;
+    own_.descent.chosen = descent.chosen;
+    own_.descent.lambda = descent.lambda;
+    if (descent.settled) own_.descent.dictionary = cast<T, Other>(descent.dictionary.view());
     if (from.options.level == Level::feature) own_.weights = line(from.weights);
   }
   const Model<T>* model_ = nullptr;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "algebra/dense.hpp"
+#include "model/part.hpp"
 #include "solve/residual.hpp"
 #include "solve/weights.hpp"
 
@@ -91,18 +92,32 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
   }
 }
 
-/// v = 0 for gross outliers and 1 for all others; empty where there are none
+/// Codes and losses of new entries as a descending pace finds those of its own: from all in down to the chosen lambda, by
+/// cheap steps, with the dictionary of its end. Started at that lambda, codes would keep to what is wrong.
 template <class T>
-Vector<T> without_gross(const Data<T>& data) {
-  Vector<T> v;
-  const Index m = data.values.rows();
-  for (Index j = 0; j < data.values.cols() && data.bounded(); ++j)
-    for (Index i = 0; i < m; ++i) {
-      if (!data.gross(i, j)) continue;
-      if (v.empty()) v.assign(m * data.values.cols(), T(1));
-      v[j * m + i] = 0;
+void descend(const Model<T>& model, const Data<T>& data, const Control& control, Encoding<T>& e) {
+  const Tuning tuning;
+  const Descent<T>& d = model.descent;
+  Part<T> part(data, {}, model.options, tuning, control);
+  part.S = Matrix<T>(d.dictionary.cols(), data.values.cols());
+  const CodeTerms<T> terms = part.terms(penalty_of(model.options, model.beta), false, {});
+  const auto improve = [&](double lambda, int iterations, double sweeps) {
+    part.set_lambda(lambda);
+    for (int it = 0; it < iterations && !control.stop(); ++it) {
+      part.measure(d.dictionary, Level::element, false, control);
+      part.improve_codes(d.dictionary, terms, 0, static_cast<int>(sweeps), control);
+      ++e.iterations;
     }
-  return v;
+  };
+  improve(std::numeric_limits<double>::infinity(), 1, tuning.start_sweeps);
+  for (int t = 0; t <= d.chosen; ++t)
+    improve(d.stages[static_cast<std::size_t>(t)].lambda, model.options.stage_iter, tuning.sweeps);
+  part.measure(d.dictionary, Level::element, true, control);
+  e.losses = part.losses();
+  if (std::isinf(d.lambda)) part.mark_gross();
+  solve_weights(part.losses(), model.options.regularizer, d.lambda, e.weights, control);
+  if (all_one(e.weights)) e.weights.clear();
+  e.codes = std::move(part.S);
 }
 
 /// `judged`: codes over the dictionary by which weights are judged, else over the model's own
@@ -120,23 +135,24 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
     e.weights = model.weights;
     combine(data.weights, e.weights, Level::feature, m, n, effective);
   }
-  const bool weighs_entries = options.paced && model.options.level == Level::element;
-  if (weighs_entries)
-    if (Vector<T> v = without_gross(data); !v.empty()) {
-      combine(data.weights, v, Level::element, m, n, effective);
-      e.weights = std::move(v);
-    }
-  const CodesProblem<T> codes{data.values, effective, reference(model), penalty_of(model.options, model.beta), {}};
   StepOptions step;
   step.tol = options.tol;
-  e.codes = Matrix<T>(model.dictionary.cols(), n);
-  e.report = solve_codes(codes, e.codes, step, control);
-  e.losses = unit_losses<T>(data.values, data.weights, codes.B, e.codes, model.options.level, control);
-  const bool weighs_samples = weighs_entries || (options.paced && model.options.level == Level::sample);
-  if (weighs_samples && !std::isinf(model.lambda))
-    alternate(model, data, codes, effective, step, options, control, e);
+  const Penalty penalty = penalty_of(model.options, model.beta);
+  const bool weighs_entries = options.paced && model.options.level == Level::element;
+  if (weighs_entries && model.descent.settled) {
+    descend(model, data, control, e);
+    if (!e.weights.empty()) combine(data.weights, e.weights, Level::element, m, n, effective);
+  } else {
+    const CodesProblem<T> codes{data.values, effective, reference(model), penalty, {}};
+    e.codes = Matrix<T>(model.dictionary.cols(), n);
+    e.report = solve_codes(codes, e.codes, step, control);
+    e.losses = unit_losses<T>(data.values, data.weights, codes.B, e.codes, model.options.level, control);
+    const bool weighs_samples = weighs_entries || (options.paced && model.options.level == Level::sample);
+    if (weighs_samples && !std::isinf(model.lambda))
+      alternate(model, data, codes, effective, step, options, control, e);
+  }
   if (model.descent.settled && !judged) {  // the weights are found: now the model's own dictionary
-    const CodesProblem<T> own{data.values, effective, model.dictionary, codes.penalty, {}};
+    const CodesProblem<T> own{data.values, effective, model.dictionary, penalty, {}};
     e.report = solve_codes(own, e.codes, step, control);
     unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.options.level, control, e.losses);
   }
