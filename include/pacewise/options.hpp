@@ -102,14 +102,14 @@ struct Options {
   // self-paced weights
   Level level = Level::element;
   Regularizer regularizer = Linear{};  // with its parameter: Polynomial{.power = 3}
-  Pace pace = Pace::quantile;
+  Pace pace = Pace::descending;
   double mu = 1.2;      // > 1; geometric: lambda *= mu until every unit is in
   double select = 0.5;  // in (0, 1]: share of the non-zero losses below the first lambda
   double final = 1;     // in (0, 1]; quantile: the share reached; below 1 the worst units stay out for good
   int pace_iter = 8;    // >= 1; quantile: iterations from `select` to `final`
   std::optional<double> lambda_scale = {};  // > 0; descending: end at this many robust scales; else hidden entries choose
   double hidden = 0.05;  // in (0, 0.5]; descending: share of the entries hidden to choose the end
-  int stage_iter = 8;    // >= 1; descending: iterations at every lambda
+  int stage_iter = 8;    // >= 1; descending: iterations at a lambda
   int plain_iter = 3;   // >= 0: plain sparse coding at the start (every unit selected, no graph)
   int warm_iter = 3;    // >= 0: then with the alpha and gamma terms
   int polish = 40;      // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda

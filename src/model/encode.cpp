@@ -7,6 +7,7 @@
 
 #include "algebra/dense.hpp"
 #include "model/part.hpp"
+#include "pace/descent.hpp"
 #include "solve/residual.hpp"
 #include "solve/weights.hpp"
 
@@ -111,7 +112,7 @@ void descend(const Model<T>& model, const Data<T>& data, const Control& control,
   };
   improve(std::numeric_limits<double>::infinity(), 1, tuning.start_sweeps);
   for (int t = 0; t <= d.chosen; ++t)
-    improve(d.stages[static_cast<std::size_t>(t)].lambda, model.options.stage_iter, tuning.sweeps);
+    improve(d.stages[static_cast<std::size_t>(t)].lambda, stage_iterations(model.options, t), tuning.sweeps);
   part.measure(d.dictionary, Level::element, true, control);
   e.losses = part.losses();
   if (std::isinf(d.lambda)) part.mark_gross();

@@ -368,6 +368,13 @@ void validate(const Options& o) {
   if (o.graph_space.kind != Space::Kind::raw) static_cast<void>(parse_space(to_string(o.graph_space)));
   if (o.eta == 0 && o.gamma > 0)
     refuse("eta", to_text(o.eta), "> 0 when gamma > 0", "without a ridge the consistency map is not unique");
+  if (o.pace == Pace::descending && o.level != Level::none)
+    for (const char* name : {"select", "final", "pace_iter", "mu"}) {
+      const Option& row = *find_option(name);
+      if (row.get(o) != row.get(Options()))
+        refuse(name, to_text(row.get(o)), "left alone where the pace is descending",
+               name == std::string("mu") ? "it belongs to pace = geometric" : "it belongs to pace = quantile");
+    }
   if (o.pace == Pace::quantile && o.final < o.select)
     refuse("final", to_text(o.final), "at least `select`", "units are let in, not thrown out");
   if (!o.atom_penalty.empty() && static_cast<Index>(o.atom_penalty.size()) != o.atoms)

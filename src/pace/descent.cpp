@@ -22,6 +22,11 @@ std::vector<double> stage_scales(const Options& options) {
   return scales;
 }
 
+int stage_iterations(const Options& options, int stage) {
+  const double scale = stage_scales(options)[static_cast<std::size_t>(stage)];
+  return std::isfinite(scale) && scale > 1.5 ? std::max(1, options.stage_iter / 4) : options.stage_iter;
+}
+
 double robust_cutoff(const Regularizer& regularizer) {
   const auto efficiency = [&](double c) {
     double once = 0, twice = 0;  // E r^2 v, E r^2 v^2 by the midpoint rule

@@ -50,7 +50,7 @@ ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, c
 bool descends(const Options& options) { return options.level != Level::none && options.pace == Pace::descending; }
 
 bool ends_stage(const ScheduleState& state, const Options& options) {
-  return descends(options) && state.phase == Phase::paced && state.in_phase >= options.stage_iter;
+  return descends(options) && state.phase == Phase::paced && state.in_phase >= stage_iterations(options, state.stage);
 }
 
 bool ends_last_stage(const ScheduleState& state, const Options& options) {
@@ -68,7 +68,7 @@ namespace {
 /// Plain, then stage after stage, the first with all in
 ScheduleState descend(const ScheduleState& state, const LossSummary& losses, const Options& options) {
   const bool plain = state.phase == Phase::plain;
-  if (state.in_phase < (plain ? options.plain_iter : options.stage_iter)) return state;
+  if (state.in_phase < (plain ? options.plain_iter : stage_iterations(options, state.stage))) return state;
   ScheduleState next = enter(Phase::paced, state.lambda);
   next.before = state.before;
   if (plain) return next;
