@@ -41,6 +41,9 @@ struct Samples {
   bool missing(Index i, Index j) const { return weights != nullptr && !((*weights)(i, j) > 0); }
 };
 
+template <class T>
+void check_weights(const Weights<T>& w, Index m, Index n, const Control& control);
+
 /// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
 /// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where
 /// no value is missing. Of `control`, here and below, only the threads matter: nothing stops a check half-way.
