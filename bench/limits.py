@@ -101,11 +101,12 @@ def memory(table, quick):
 
 
 def floors(table, data, repeat):
-    """The roofline of each step: the dense products it cannot do without at the speed NumPy's BLAS has here, and the numbers it must read and
-    write once at the speed of a copy; its floor is the larger of the two. A multiplication with its addition is one operation."""
+    """The roofline of each step: the products that no method for it can do without (gradients where it begins and ends, the Gram, one pass over
+    the unknowns) at the speed NumPy's BLAS has here, and the numbers it must read and write once at the speed of a copy; its floor is the larger
+    of the two. A multiplication with its addition is one operation."""
     X, B = data["coil20"]
     (n, m), r = X.shape, len(B)
-    beta, rounds, row_rounds, turns = 0.02, 8, 4, 600  # passes of the dictionary's dual, of the entry-weighted one, of the coupled codes: about
+    beta = 0.02
     single = X.astype(np.float32), B.astype(np.float32)
     rate = n * m * r / min(clock(lambda: X @ B.T)[0][1] for _ in range(10))
     rate32 = n * m * r / min(clock(lambda: single[0] @ single[1].T)[0][1] for _ in range(10))
@@ -129,15 +130,15 @@ def floors(table, data, repeat):
         ),
         "codes, alpha 64": (
             lambda: pacewise.sparse_encode(X, B, beta=beta, alpha=64, laplacian=L, tol=1e-6, n_threads=1),
-            m * n * r + gram + turns * r * (n * r + L.nnz), x + b + s + turns * 4 * s / 2, rate32,
+            2 * m * n * r + gram + r * (n * r + L.nnz), x + b + 2 * s, rate32,
         ),
         "dictionary": (
             lambda: pacewise.update_dictionary(X, S, dictionary=B, tol=1e-6, n_threads=1),
-            m * n * r + n * r * r / 2 + rounds * (1.5 * m * r * r + r**3 / 2), x + s + 2 * b, rate,
+            4 * m * n * r + n * r * r / 2 + m * r * r, x + s + 2 * b, rate,
         ),
         "dictionary, entry weights": (
             lambda: pacewise.update_dictionary(X, S, dictionary=B, entry_weight=weight, tol=1e-6, n_threads=1),
-            m * (p**2 / 2).sum() + row_rounds * m * (r**3 / 2 + r * r) + 2 * 2 * m * n * r, 2 * x + s + 2 * b + (1 + row_rounds) * 2 * m * r * r, rate,
+            4 * m * n * r + m * (p**2 / 2).sum() + m * r * r, 2 * x + s + 2 * b + 4 * m * r * r, rate,
         ),
         "consistency map": (lambda: pacewise.update_consistency(H, S, eta=10.0, n_threads=1), n * r * r / 2 + H.nnz * r + n * r * r, 3 * s, rate),
         "3 nearest neighbours": (lambda: pacewise.kneighbors(X, 3, n_threads=1), n * n * m / 2, x, rate32),

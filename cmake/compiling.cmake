@@ -10,6 +10,21 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# With PACEWISE_UNITY the files of a folder are compiled as one: the headers of Eigen, JSON and the formats, half of the
+# compiler's time, are read once for all of them.
+function(pacewise_compile_folders target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_filename_component(folder "${source}" DIRECTORY)
+    get_filename_component(folder "${folder}" NAME)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PACEWISE_UNITY} UNITY_BUILD_MODE GROUP)
+  if(PACEWISE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage) # g++ takes the included sources for headers
+  endif()
+endfunction()
+
 function(pacewise_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON

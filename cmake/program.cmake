@@ -10,6 +10,7 @@ find_package(nlohmann_json REQUIRED)
 add_executable(pacewise-cli ${pacewise_program_sources})
 target_compile_options(pacewise-cli PRIVATE $<$<CONFIG:Release>:-O1>) # the work is in the library; half the time to build
 pacewise_compile_options(pacewise-cli)
+pacewise_compile_folders(pacewise-cli)
 set_target_properties(pacewise-cli PROPERTIES OUTPUT_NAME pacewise)
 target_link_libraries(pacewise-cli PRIVATE pacewise pacewise_files pacewise_report CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json
                                            ZLIB::ZLIB Threads::Threads)

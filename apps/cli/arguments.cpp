@@ -66,6 +66,11 @@ class Command {
     if constexpr (std::is_unsigned_v<V>) option->check(within(at_least(0)));  // else -1 wraps around
     return option;
   }
+  /// Left out unless given.
+  template <class V>
+  CLI::Option* number(const char* name, std::optional<V>& value, const char* type, const char* help) {
+    return app_.add_option(name, value, help)->group(group_)->type_name(type);
+  }
   CLI::Option* input(const char* name, std::string& value, const char* help) {
     return app_.add_option(name, value, help)->required()->type_name("");
   }
@@ -85,7 +90,7 @@ class Command {
         ->default_str("all cores")
         ->check(within(at_least(0)));
   }
-  void quiet(bool& value) { app_.add_flag("--quiet", value, "Say nothing but errors")->group(group_); }
+  void quiet(bool& value) { app_.add_flag("--quiet", value, "Print errors only")->group(group_); }
   void run(std::function<int()> body) {
     app_.callback([&program = program_, body = std::move(body)] { program.run = body; });
   }
@@ -114,11 +119,7 @@ void define_fit(Program& program) {
   const auto options = std::make_shared<TableOptions>(c.app(), std::vector<std::string>{"graph", "graph_space"});
   c.group("Run");
   c.value("--precision", a->precision, "single|double", "Of all computations");
-  c.app()
-      .add_option("--max-seconds", a->max_seconds, "Stop after this time, with what there is")
-      ->group("Run")
-      ->type_name("S")
-      ->check(within(above(0)));
+  c.number("--max-seconds", a->max_seconds, "S", "Stop after this time, with what there is")->check(within(above(0)));
   c.file("--checkpoint", a->checkpoint, "Write the state here every --every iterations and when interrupted");
   c.value("--every", a->every, "N", "Iterations between checkpoints")->check(within(above(0)));
   c.file("--resume", a->resume, "Go on from a checkpoint, with its options");
@@ -127,7 +128,7 @@ void define_fit(Program& program) {
   c.value("--progress", a->progress, "auto|plain|none", "What is shown while it runs");
   c.run([a, options] {
     options->collect(*a);
-    return run_fit(*a);
+    return about(a->data.path, [&] { return run_fit(*a); });
   });
 }
 
@@ -145,6 +146,11 @@ void define_new_samples(Program& program) {
       c.file("-o,--output", a->output, "The codes (.npy .csv .mtx)", "CODES")->required();
       c.file("--weights-out", a->weights_out, "Write the self-paced weights (.npy .csv .mtx)");
       c.file("--scale-out", a->scale_out, "Write the norms the samples were divided by, for reconstruct --scale");
+      c.number("--nonzeros", a->nonzeros, "K",
+               "Orthogonal matching pursuit instead: this many atoms a sample, every entry trusted")
+          ->check(within(at_least(1)));
+      c.number("--error", a->error, "E", "The same: until the weighted squared error of a sample is at most E")
+          ->check(within(at_least(0)));
     } else {
       c.file("-o,--output", a->output, "The scores (.npy .csv .mtx); else they are printed");
       c.file("--confidence", a->confidence, "Write the confidence of every entry in [0, 1] (.npy .csv .mtx)");
@@ -154,7 +160,7 @@ void define_new_samples(Program& program) {
     c.app().add_flag("--plain", a->plain, "Trust every entry: no self-paced weights")->group("Options");
     c.reading(a->data);
     c.quiet(a->quiet);
-    c.run([a, encode] { return encode ? run_encode(*a) : run_score(*a); });
+    c.run([a, encode] { return about(a->data.path, [&] { return encode ? run_encode(*a) : run_score(*a); }); });
   }
 }
 
@@ -186,7 +192,7 @@ void define_cluster(Program& program) {
   c.file("--json", a->json, "Write the scores: mean, sd, min and max over the runs");
   c.reading(a->data);
   c.quiet(a->quiet);
-  c.run([a] { return run_cluster(*a); });
+  c.run([a] { return about(a->data.path, [&] { return run_cluster(*a); }); });
 }
 
 void define_graph(Program& program) {
@@ -205,7 +211,7 @@ void define_graph(Program& program) {
   c.run([a, options] {
     options->collect(*a);
     if (a->options.graph == GraphKind::none) throw UsageError("graph = none: must be knn or hypergraph");
-    return run_graph(*a);
+    return about(a->data.path, [&] { return run_graph(*a); });
   });
 }
 
@@ -230,7 +236,7 @@ void define_judging(Program& program) {
     c.file("--graph-space", a->points_file, "The coordinates file it was fitted with, if any");
     c.reading(a->data);
     c.quiet(a->quiet);
-    c.run([a] { return run_verify(*a); });
+    c.run([a] { return about(a->data.path, [&] { return run_verify(*a); }); });
   }
   {
     Command c(program, "info", "What a model, a checkpoint or a data file holds", "pacewise info model.pw");

@@ -21,16 +21,6 @@ using nlohmann::json;
 
 json spread_json(const Spread& s) { return {{"mean", s.mean}, {"sd", s.sd}, {"min", s.min}, {"max", s.max}}; }
 
-struct ScoreColumns {
-  std::vector<double> acc, purity, nmi, ari;
-  void add(const Scores& s) {
-    acc.push_back(s.acc);
-    purity.push_back(s.purity);
-    nmi.push_back(s.nmi);
-    ari.push_back(s.ari);
-  }
-};
-
 void check(const ClusterArguments& a) {
   const KMeansOptions& o = a.options;
   const auto require = [](bool rule, const std::string& text) {
@@ -94,27 +84,22 @@ int run_cluster(const ClusterArguments& a) {
     const std::vector<double> column(best->assignment.begin(), best->assignment.end());
     write_csv<double>(a.output, {column.data(), 1, n});
   }
-  ScoreColumns scores;
+  std::vector<Scores> scores;
   if (labels)
-    for (const KMeansRun& run : runs) scores.add(clustering_scores(labels->value, run.assignment));
+    for (const KMeansRun& run : runs) scores.push_back(clustering_scores(labels->value, run.assignment));
   json out = {{"runs", runs.size()}};
   TextTable table;
   table.head = {"", "mean", "sd", "min", "max"};
-  const auto report = [&](const char* key, const char* shown, const std::vector<double>& values, int decimals) {
-    const Spread s = spread(values);
+  const auto report = [&](const char* key, const char* shown, const Spread& s) {
     out[key] = spread_json(s);
-    table.rows.push_back({shown, fixed_text(s.mean, decimals), fixed_text(s.sd, decimals), fixed_text(s.min, decimals),
-                          fixed_text(s.max, decimals)});
+    table.rows.push_back(
+        {shown, fixed_text(s.mean, 4), fixed_text(s.sd, 4), fixed_text(s.min, 4), fixed_text(s.max, 4)});
   };
-  if (labels) {
-    report("acc", "ACC", scores.acc, 4);
-    report("purity", "purity", scores.purity, 4);
-    report("nmi", "NMI", scores.nmi, 4);
-    report("ari", "ARI", scores.ari, 4);
-  }
+  if (labels)
+    for (const Measure& m : kMeasures) report(m.key, m.name, spread_of(scores, m));
   std::vector<double> inertia;
   for (const KMeansRun& run : runs) inertia.push_back(run.inertia);
-  report("inertia", "inertia", inertia, 4);
+  report("inertia", "inertia", spread(inertia));
   if (!a.json.empty()) write_json(a.json, out);
   console.print(to_text(table));
   return kDone;
@@ -125,12 +110,13 @@ int run_evaluate(const EvaluateArguments& a) {
   const Labels labels = read_labels(a.labels);
   const Labels assignment = read_labels(a.assignment, static_cast<Index>(labels.value.size()));
   const Scores s = clustering_scores(labels.value, assignment.value);
-  if (!a.json.empty()) write_json(a.json, {{"acc", s.acc}, {"purity", s.purity}, {"nmi", s.nmi}, {"ari", s.ari}});
+  json out = json::object();
   TextTable table;
-  table.rows = {{"ACC", fixed_text(s.acc, 4)},
-                {"purity", fixed_text(s.purity, 4)},
-                {"NMI", fixed_text(s.nmi, 4)},
-                {"ARI", fixed_text(s.ari, 4)}};
+  for (const Measure& m : kMeasures) {
+    out[m.key] = s.*m.score;
+    table.rows.push_back({m.name, fixed_text(s.*m.score, 4)});
+  }
+  if (!a.json.empty()) write_json(a.json, out);
   write_stdout(to_text(table));
   return kDone;
 }

@@ -40,6 +40,9 @@ struct ModelDataArguments {
   DataSource data;
   std::string weights, output, weights_out, scale_out, confidence, truth, graph_file, points_file;
   bool plain = false;  // no self-paced weights
+  // encode: orthogonal matching pursuit, with so many atoms or to this squared error
+  std::optional<Index> nonzeros;
+  std::optional<double> error;
   bool quiet = false;
 };
 int run_encode(const ModelDataArguments& arguments);

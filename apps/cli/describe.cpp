@@ -20,22 +20,12 @@ struct Extent {
   Index missing = 0, zero = 0;
 
   void add(const double* value, Index count) {
-    constexpr Index lanes = 8;  // side by side, so that the compiler may use vectors
-    double low[lanes], high[lanes];
-    Index nan[lanes] = {}, none[lanes] = {};
-    std::fill_n(low, lanes, least);
-    std::fill_n(high, lanes, most);
-    const auto look = [&](Index lane, double v) {  // comparisons with NaN are false
-      low[lane] = v < low[lane] ? v : low[lane];
-      high[lane] = v > high[lane] ? v : high[lane];
-      nan[lane] += v != v ? 1 : 0;
-      none[lane] += v == 0 ? 1 : 0;
-    };
-    Index i = 0;
-    for (; i + lanes <= count; i += lanes)
-      for (Index lane = 0; lane < lanes; ++lane) look(lane, value[i + lane]);
-    for (; i < count; ++i) look(0, value[i]);
-    for (Index lane = 0; lane < lanes; ++lane) *this += {low[lane], high[lane], nan[lane], none[lane]};
+    for (Index i = 0; i < count; ++i) {  // comparisons with NaN are false
+      least = value[i] < least ? value[i] : least;
+      most = value[i] > most ? value[i] : most;
+      missing += value[i] != value[i] ? 1 : 0;
+      zero += value[i] == 0 ? 1 : 0;
+    }
   }
   Extent& operator+=(const Extent& other) {
     least = std::min(least, other.least);

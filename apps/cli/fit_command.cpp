@@ -85,15 +85,16 @@ class FitRun {
     labels_ = labels_for(a_.labels, table_.labels, n, console_);
     problem_.values = table_.values;
     problem_.weights = read_weights<T>(a_.weights, m, n, console_);
-    if (const std::string* file = file_of("graph")) {
+    if (const std::string* file = file_of("graph"))
       graph_ = read_graph(*file, n, options_.normalized_laplacian, console_);
-      check_laplacian(graph_->laplacian);
-    }
     if (const std::string* file = file_of("graph_space")) points_ = read_points(*file, n, console_);
     if (const std::string* file = file_of("atom_penalty")) {
       const Matrix<double> numbers = read_matrix(*file, console_);
-      find_option("atom_penalty")->set(options_, std::vector<double>(numbers.data(), numbers.data() + numbers.size()));
-      validate(options_);
+      about(*file, [&] {
+        find_option("atom_penalty")
+            ->set(options_, std::vector<double>(numbers.data(), numbers.data() + numbers.size()));
+        validate(options_);
+      });
     }
     if (!a_.dictionary.empty()) dictionary_ = read_matrix(a_.dictionary, console_);
     if (!a_.start_codes.empty()) codes_ = read_matrix(a_.start_codes, console_);
@@ -119,16 +120,8 @@ class FitRun {
 
   void adopt_checkpoint() {
     if (resumed_ == nullptr) return;
-    const Model<T>& c = *resumed_;
-    const auto refuse = [&](const std::string& what) { throw ReadError(printable(a_.resume, 200) + ": " + what); };
-    if (c.samples != table_.samples() || c.features != table_.features() ||
-        c.sources.data_checksum != sources_.data_checksum)
-      refuse(fmt::format("was made from other data ({} x {}); resume with the same file", c.samples, c.features));
-    if (c.sources.weights != sources_.weights) refuse("was made with --weights or without; give the same again");
-    if (c.sources.graph != sources_.graph) refuse("was made with --graph FILE or without; give the same again");
-    if (c.sources.graph_points != sources_.graph_points)
-      refuse("was made with --graph-space FILE or without; give the same again");
-    options_ = c.options;
+    about(a_.resume, [&] { check_resumed(*resumed_, problem_, sources_); });
+    options_ = resumed_->options;
     for (const std::string& option : a_.given) {
       if (option == "--tol") options_.tol = a_.options.tol;
       if (option == "--max-iter") options_.max_iter = a_.options.max_iter;
@@ -148,10 +141,7 @@ class FitRun {
     Control control;
     control.threads = a_.data.threads;
     control.cancel = &interrupted();
-    if (a_.max_seconds)
-      control.deadline =
-          std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                 std::chrono::duration<double>(std::min(*a_.max_seconds, 1e9)));
+    if (a_.max_seconds) control.end_after(*a_.max_seconds);
     const bool graph = (options_.alpha > 0 || options_.gamma > 0) && options_.graph != GraphKind::none && !graph_;
     const std::string doing =
         graph ? fmt::format("{} ({}, k = {})", name_of(options_.graph), to_string(options_.graph_space), options_.k)
@@ -208,7 +198,6 @@ class FitRun {
       out.assignment = std::move(run.assignment);
     }
     if (out.runs.empty()) return std::nullopt;
-    out.mean = mean_of(out.runs);
     return out;
   }
 
@@ -243,18 +232,8 @@ class FitRun {
                 {"history", history}};
     if (!m.detail.empty()) out["detail"] = m.detail;
     if (clustering_) {
-      std::vector<double> acc, purity, nmi, ari;
-      for (const Scores& s : clustering_->runs) {
-        acc.push_back(s.acc);
-        purity.push_back(s.purity);
-        nmi.push_back(s.nmi);
-        ari.push_back(s.ari);
-      }
-      out["clustering"] = {{"acc", spread(acc).mean},
-                           {"purity", spread(purity).mean},
-                           {"nmi", spread(nmi).mean},
-                           {"ari", spread(ari).mean},
-                           {"runs", clustering_->runs.size()}};
+      json& out_scores = out["clustering"] = {{"runs", clustering_->runs.size()}};
+      for (const Measure& measure : kMeasures) out_scores[measure.key] = spread_of(clustering_->runs, measure).mean;
     }
     return out;
   }
@@ -281,26 +260,16 @@ class FitRun {
     return m;
   }
 
-  static Scores mean_of(const std::vector<Scores>& all) {
-    Scores mean;
-    for (const Scores& s : all) {
-      const double share = 1 / static_cast<double>(all.size());
-      mean.acc += share * s.acc;
-      mean.purity += share * s.purity;
-      mean.nmi += share * s.nmi;
-      mean.ari += share * s.ari;
-    }
-    return mean;
-  }
-
   int conclude(const Model<T>& r) {
     console_.notes(r.notes);
     TextTable table = summary_table(r);
     table.rows.push_back({"model", a_.output});
     if (clustering_) {
-      const Scores& mean = clustering_->mean;
-      table.rows.push_back({"clustered codes", fmt::format("ACC {:.3f}  purity {:.3f}  NMI {:.3f}  ARI {:.3f}",
-                                                           mean.acc, mean.purity, mean.nmi, mean.ari)});
+      std::string scores;
+      for (const Measure& measure : kMeasures)
+        scores += fmt::format("{}{} {:.3f}", scores.empty() ? "" : "  ", measure.name,
+                              spread_of(clustering_->runs, measure).mean);
+      table.rows.push_back({"clustered codes", scores});
     }
     if (!a_.report.empty()) table.rows.push_back({"report", a_.report});
     std::string text = to_text(table);

@@ -29,12 +29,10 @@ void add_atoms(Page& page, const Matrix<T>& dictionary, Index rows, Index column
   if (strips && dictionary.rows() > kLongestStrip) return;
   const Index shown = std::min<Index>(dictionary.cols(), strips ? 64 : 128);
   const MatrixView<const T> atoms = dictionary.view().columns(0, shown);
-  std::vector<std::string> names;
-  for (Index k = 0; k < shown; ++k) names.push_back(fmt::format("atom {}", k));
   page.heading("Learned atoms");
   if (!strips) {
     page.pictures({montage<T>(fmt::format("{} of {} atoms, each stretched to its own range", shown, dictionary.cols()),
-                              atoms, {rows, columns}, across_for(shown, columns), std::move(names))});
+                              atoms, {rows, columns}, across_for(shown, columns))});
     return;
   }
   double most = 0;
@@ -43,7 +41,7 @@ void add_atoms(Page& page, const Matrix<T>& dictionary, Index rows, Index column
   const Range range{-most, most};
   page.pictures({montage<T>(fmt::format("{} of {} atoms, one per row, a column per feature: black {}, grey 0, white {}",
                                         shown, dictionary.cols(), figure_text(-most, 3), figure_text(most, 3)),
-                            atoms, {0, 0}, 1, std::move(names), &range)});
+                            atoms, {0, 0}, 1, &range)});
 }
 
 void add_convergence(Page& page, const std::vector<Record>& history) {
@@ -90,16 +88,10 @@ void add_clusters(Page& page, const FitReport<T>& report) {
   page.heading("Clusters against labels");
   TextTable scores;
   scores.head = {"measure", "mean", "sd", "min", "max"};
-  const auto row = [&](const char* name, double Scores::*measure) {
-    std::vector<double> values;
-    for (const Scores& s : report.clustering->runs) values.push_back(s.*measure);
-    const Spread s = spread(values);
-    scores.rows.push_back({name, fixed_text(s.mean), fixed_text(s.sd), fixed_text(s.min), fixed_text(s.max)});
-  };
-  row("ACC", &Scores::acc);
-  row("purity", &Scores::purity);
-  row("NMI", &Scores::nmi);
-  row("ARI", &Scores::ari);
+  for (const Measure& measure : kMeasures) {
+    const Spread s = spread_of(report.clustering->runs, measure);
+    scores.rows.push_back({measure.name, fixed_text(s.mean), fixed_text(s.sd), fixed_text(s.min), fixed_text(s.max)});
+  }
   page.table(scores);
   page.paragraph(fmt::format(
       "k-means++ on unit-norm codes, {} runs. Below, the run with the least inertia: samples of each label by cluster, "
@@ -112,11 +104,9 @@ template <class T>
 void add_first_samples(Page& page, const FitReport<T>& report, std::pair<Index, Index> shape) {
   if (shape.first == 0) return;
   const Index shown = std::min<Index>(report.result.data.values.cols(), 32);
-  std::vector<std::string> names;
-  for (Index j = 0; j < shown; ++j) names.push_back(sample_name(j, report.labels));
   page.heading("First samples");
   page.pictures({montage<T>("as the solvers saw them", report.result.data.values.view().columns(0, shown), shape,
-                            std::min<Index>(shown, 8), std::move(names))});
+                            std::min<Index>(shown, 8))});
 }
 
 }  // namespace

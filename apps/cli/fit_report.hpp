@@ -24,7 +24,6 @@ std::vector<std::string> certificate_notes();
 /// k-means on the codes, several runs, against labels.
 struct Clustering {
   std::vector<Scores> runs;
-  Scores mean;
   std::vector<std::int32_t> assignment;  // of the run with the least inertia
 };
 

@@ -13,15 +13,6 @@ namespace {
 
 std::string name_of_file(const std::string& path) { return printable(path, 200); }
 
-/// Which file was read for which argument of the library: its complaints name the argument.
-struct Origins {
-  std::string data, weights, graph, points;
-};
-Origins& origins() {
-  static Origins files;
-  return files;
-}
-
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw ReadError(name_of_file(path) + ": " + what);
 }
@@ -70,7 +61,6 @@ Sparse sparse_of(const Table<double>& table) {
 
 template <class T>
 Table<T> read_data(const DataSource& source, Console& console) {
-  if (origins().data.empty()) origins().data = source.path;
   Table<T> table = read_dense<T>(source.path, options_of(source), console);
   if (table.samples() < 1 || table.features() < 1)
     fail(source.path, fmt::format("holds {} samples of {} features; at least one of each is needed", table.samples(),
@@ -100,7 +90,6 @@ template <class T>
 Weights<T> read_weights(const std::string& path, Index m, Index n, Console& console) {
   Weights<T> weights;
   if (path.empty()) return weights;
-  origins().weights = path;
   const Table<T> table = read_dense<T>(path, {}, console);
   const MatrixView<const T> w = table.values;
   const Index count = w.rows * w.cols;
@@ -120,11 +109,11 @@ Weights<T> read_weights(const std::string& path, Index m, Index n, Console& cons
     fail(path, fmt::format("is {} x {}; weights are {} numbers (samples), {} numbers (features) or {} x {}", w.cols,
                            w.rows, n, m, n, m));
   }
+  about(path, [&] { check_weights(weights, m, n, {}); });
   return weights;
 }
 
 Graph read_graph(const std::string& path, Index samples, bool normalized, Console& console) {
-  origins().graph = path;
   console.stage("reading " + name_of_file(path));
   ReadOptions options;
   options.cancel = &interrupted();
@@ -145,13 +134,13 @@ Graph read_graph(const std::string& path, Index samples, bool normalized, Consol
     fail(path, "has entries of both signs off its diagonal: neither an adjacency (>= 0) nor a Laplacian (<= 0)");
   Graph graph;
   graph.laplacian = negative ? a : graph_laplacian(a, normalized);
+  about(path, [&] { check_laplacian(graph.laplacian); });
   console.note(name_of_file(path) + (negative ? ": taken as a Laplacian (entries off the diagonal are <= 0)"
                                               : ": taken as an adjacency (entries off the diagonal are >= 0)"));
   return graph;
 }
 
 Matrix<double> read_points(const std::string& path, Index samples, Console& console) {
-  origins().points = path;
   const Table<double> table = read_dense<double>(path, {}, console);
   if (table.samples() != samples)
     fail(path,
@@ -171,17 +160,6 @@ Matrix<double> read_matrix(const std::string& path, Console& console) {
       if (!std::isfinite(table.values(i, j)))
         fail(path, fmt::format("{} in row {}, column {}; must be finite", table.values(i, j), j, i));
   return cast<double>(table.values);
-}
-
-std::string with_file_name(const std::string& complaint) {
-  const Origins& files = origins();
-  const auto speaks_of = [&](std::string_view argument) { return complaint.starts_with(argument); };
-  const std::string& path = speaks_of("weights")                            ? files.weights
-                            : speaks_of("graph:") || speaks_of("laplacian") ? files.graph
-                            : speaks_of("graph_points")                     ? files.points
-                                                                            : files.data;
-  const std::string& known = path.empty() ? files.data : path;
-  return known.empty() ? complaint : name_of_file(known) + ": " + complaint;
 }
 
 template Table<float> read_data(const DataSource&, Console&);

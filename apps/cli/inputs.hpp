@@ -1,10 +1,12 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <typeinfo>
 
 #include "apps/cli/console.hpp"
 #include "graph/graph.hpp"
 #include "io/table.hpp"
+#include "storage/file_error.hpp"
 
 namespace pacewise::cli {
 
@@ -40,8 +42,16 @@ Matrix<double> read_points(const std::string& path, Index samples, Console& cons
 /// Finite numbers, a row of the file in a column.
 Matrix<double> read_matrix(const std::string& path, Console& console);
 
-/// What the library says about its arguments ("values: inf at ..", "weights.sample: ..", "k = 9: must be ..") with the
-/// name of the file that was read for that argument before it; as it is where no file was read.
-std::string with_file_name(const std::string& complaint);
+/// Runs `body`, which has to do with a file: what the library says about its arguments ("values: inf at ..", "k = 9:
+/// must be ..") then begins with the name of that file.
+template <class Body>
+auto about(const std::string& path, const Body& body) {
+  try {
+    return body();
+  } catch (const Error& e) {
+    if (typeid(e) != typeid(Error)) throw;  // a ReadError names its file, a UsageError needs none
+    throw ReadError(printable(path, 200) + ": " + e.what());
+  }
+}
 
 }  // namespace pacewise::cli

@@ -4,7 +4,6 @@
 
 #include "apps/cli/arguments.hpp"
 #include "apps/cli/console.hpp"
-#include "apps/cli/inputs.hpp"
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/signals.hpp"
 #include "storage/file_error.hpp"
@@ -33,8 +32,6 @@ int run(int argc, char** argv) {
     return complain(e.what(), kCannotWrite);
   } catch (const ReadError& e) {
     return complain(e.what(), kBadInput);
-  } catch (const Error& e) {  // what the library says about data, or about data that do not fit together
-    return complain(with_file_name(e.what()).c_str(), kBadInput);
   } catch (const std::bad_alloc&) {
     return complain("not enough memory; use fewer samples, fewer atoms or --precision single", kBadInput);
   } catch (const std::exception& e) {

@@ -54,7 +54,7 @@ std::string montage_png(MatrixView<const T> values, Index rows, Index columns, I
 
 template <class T>
 Picture montage(const std::string& caption, MatrixView<const T> values, std::pair<Index, Index> shape, Index across,
-                std::vector<std::string> names, const Range* range) {
+                const Range* range) {
   auto [rows, columns] = shape;
   const bool strip = rows == 0;
   const Index gap = strip ? 0 : 1;
@@ -68,27 +68,13 @@ Picture montage(const std::string& caption, MatrixView<const T> values, std::pai
   }
   const Index natural = across * (columns + gap) + gap;
   const Index scale = std::clamp<Index>(kWidest / natural, 1, strip ? 24 : 3);
-  Picture out{caption, montage_png(values, rows, columns, across, range, gap),
-              static_cast<int>(std::min(scale * natural, kWidest))};
-  out.tiles = Tiles{};
-  Tiles& t = *out.tiles;
-  t.rows = static_cast<int>(rows);
-  t.columns = static_cast<int>(columns);
-  t.gap = static_cast<int>(gap);
-  t.across = static_cast<int>(across);
-  t.strip = strip;
-  if (range != nullptr) {
-    t.low = range->low;
-    t.high = range->high;
-  }
-  t.names = std::move(names);
-  return out;
+  return {caption, montage_png(values, rows, columns, across, range, gap),
+          static_cast<int>(std::min(scale * natural, kWidest))};
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                        \
-  template std::string montage_png<T>(MatrixView<const T>, Index, Index, Index, const Range*, Index);  \
-  template Picture montage<T>(const std::string&, MatrixView<const T>, std::pair<Index, Index>, Index, \
-                              std::vector<std::string>, const Range*);
+#define PACEWISE_INSTANTIATE(T)                                                                       \
+  template std::string montage_png<T>(MatrixView<const T>, Index, Index, Index, const Range*, Index); \
+  template Picture montage<T>(const std::string&, MatrixView<const T>, std::pair<Index, Index>, Index, const Range*);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

@@ -18,11 +18,11 @@ template <class T>
 std::string montage_png(MatrixView<const T> values, Index rows, Index columns, Index across,
                         const Range* range = nullptr, Index gap = 1);
 
-/// The same, large enough to see; it tells a tile's name, and with a range also the value, when pointed at. Without a
-/// shape (rows = 0) every column of `values` is a strip, its features from left to right.
+/// The same, large enough to see. Without a shape (rows = 0) every column of `values` is a strip, its features from
+/// left to right.
 template <class T>
 Picture montage(const std::string& caption, MatrixView<const T> values, std::pair<Index, Index> shape, Index across,
-                std::vector<std::string> names, const Range* range = nullptr);
+                const Range* range = nullptr);
 
 inline constexpr Index kLongestStrip = 2000;  // features; a wider strip would not fit a screen
 

@@ -10,6 +10,7 @@
 #include "evaluate/scores.hpp"
 #include "model/encode.hpp"
 #include "model/model_file.hpp"
+#include "pacewise/steps.hpp"
 
 namespace pacewise::cli {
 namespace {
@@ -41,15 +42,34 @@ struct NewSamples {
   }
 };
 
+/// Codes by orthogonal matching pursuit, of samples on the scale of the model.
+template <class T>
+Encoding<T> pursue(const ModelDataArguments& a, const Model<T>& model, const Problem<T>& problem,
+                   const Control& control) {
+  Data<T> data = prepare(problem, model.normalization.kind, &model.normalization, control);
+  Encoding<T> e;
+  e.codes = orthogonal_mp(Problem<T>(data.values, data.weights), model.dictionary,
+                          a.nonzeros.value_or(model.dictionary.cols()), a.error.value_or(0), control);
+  e.sample_scale = std::move(data.sample_scale);
+  e.notes = std::move(data.notes);
+  return e;
+}
+
 template <class T>
 int encode_with(const ModelDataArguments& a, const Model<T>& model, Console& console) {
-  if (model.options.level == Level::none && !a.weights_out.empty())
-    throw UsageError("--weights-out: the model has level none, so there are no self-paced weights");
+  const bool pursuit = a.nonzeros || a.error;
+  if ((model.options.level == Level::none || pursuit) && !a.weights_out.empty())
+    throw UsageError(std::string("--weights-out: ") + (pursuit ? "matching pursuit" : "a model of level none") +
+                     " has no self-paced weights; leave it out");
+  if (pursuit && model.options.positive_codes)
+    throw UsageError(
+        "--nonzeros, --error: codes of this model are >= 0, those of matching pursuit are not; leave them out");
   const NewSamples<T> in(a, model, console);
   console.stage(fmt::format("coding {} samples", in.table.samples()));
   EncodeOptions options;
   options.paced = !a.plain;
-  const Encoding<T> e = encode(model, in.problem, options, control_of(a.data));
+  const Control control = control_of(a.data);
+  const Encoding<T> e = pursuit ? pursue(a, model, in.problem, control) : encode(model, in.problem, options, control);
   stop_if_interrupted();
   console.notes(e.notes);
   write_codes(a.output, e.codes);

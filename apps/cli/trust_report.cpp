@@ -23,6 +23,12 @@ bool observed(const Data<T>& data, Index j) {
   return false;
 }
 
+/// "12 (cat)"
+std::string sample_name(Index sample, const Labels* labels) {
+  if (labels == nullptr) return std::to_string(sample);
+  return fmt::format("{} ({})", sample, labels->names[at(labels->value[at(sample)])]);
+}
+
 std::vector<Index> largest(const std::vector<double>& score, Index count) {
   std::vector<Index> order;
   for (std::size_t j = 0; j < score.size(); ++j)
@@ -68,21 +74,13 @@ template <class T>
 void add_pictures(Page& page, const FitReport<T>& report, std::pair<Index, Index> shape,
                   const std::vector<Index>& samples, const std::vector<double>& score) {
   const Index across = std::min<Index>(static_cast<Index>(samples.size()), kAcross);
-  std::vector<std::string> names;
   std::string list;
-  for (std::size_t first = 0; first < samples.size(); first += at(across))
-    for (const char* kind : {"", ", reconstruction"})
-      for (std::size_t k = first; k < first + at(across); ++k)
-        names.push_back(k < samples.size() ? fmt::format("{}{}, score {}", sample_name(samples[k], report.labels), kind,
-                                                         figure_text(score[at(samples[k])], 3))
-                                           : std::string());
   for (const Index j : samples)
-    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", j, figure_text(score[at(j)], 3));
+    list +=
+        fmt::format("{}{} ({})", list.empty() ? "" : ", ", sample_name(j, report.labels), figure_text(score[at(j)], 3));
   const Matrix<T> tiles = with_reconstructions(report.result, samples);
-  Picture picture = montage<T>("Samples, below each its reconstruction. From left to right, with scores: " + list,
-                               tiles.view(), shape, across, std::move(names), &kUnit);
-  picture.tiles->low = picture.tiles->high = std::numeric_limits<double>::quiet_NaN();  // every tile has its own scale
-  page.pictures({picture});
+  page.pictures({montage<T>("Samples, below each its reconstruction. From left to right, with scores: " + list,
+                            tiles.view(), shape, across, &kUnit)});
 }
 
 template <class T>
@@ -142,14 +140,11 @@ void add_map(Page& page, const FitReport<T>& report, std::pair<Index, Index> sha
   if (shape.first == 0 && r.data.values.rows() > kLongestStrip) return;
   std::vector<Index> samples = report.weights.samples();
   if (!features && samples.empty()) samples = largest(distrust(r), WeightHistory<T>::kTiles);
-  std::vector<std::string> names;
-  for (const Index j : samples) names.push_back(sample_name(j, report.labels));
-  if (features) names.emplace_back("weight");
   const Index across = features ? 1 : std::min<Index>(static_cast<Index>(samples.size()), kAcross);
   std::vector<Picture> frames;
   const auto add = [&](const std::string& caption, const std::vector<unsigned char>& bytes) {
     const Matrix<T> tiles = weight_tiles(r.data, samples, bytes);
-    frames.push_back(montage<T>(caption, tiles.view(), shape, across, names, &kUnit));
+    frames.push_back(montage<T>(caption, tiles.view(), shape, across, &kUnit));
     if (features && shape.first > 0)
       frames.back().width = static_cast<int>(std::clamp<Index>(8 * shape.second, 96, 480));
   };
@@ -173,7 +168,7 @@ void add_map(Page& page, const FitReport<T>& report, std::pair<Index, Index> sha
     for (std::size_t c = 0; c < samples.size(); ++c)
       std::copy_n(r.data.values.col(samples[c]), shown.rows(), shown.col(static_cast<Index>(c)));
     page.pictures(
-        {montage<T>("Samples with the least weight when the pace began: " + list, shown.view(), shape, across, names)});
+        {montage<T>("Samples with the least weight when the pace began: " + list, shown.view(), shape, across)});
     page.frames("The weights of their entries. " + greys, frames);
   } else {
     page.frames(
@@ -198,11 +193,6 @@ void add_feature_table(Page& page, const Result<T>& r) {
 }
 
 }  // namespace
-
-std::string sample_name(Index sample, const Labels* labels) {
-  if (labels == nullptr) return fmt::format("sample {}", sample);
-  return fmt::format("sample {} ({})", sample, labels->names[at(labels->value[at(sample)])]);
-}
 
 template <class T>
 std::vector<double> distrust(const Result<T>& r) {

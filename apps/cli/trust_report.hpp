@@ -3,10 +3,7 @@
 
 namespace pacewise::cli {
 
-/// "sample 12 (cat)"
-std::string sample_name(Index sample, const Labels* labels);
-
-/// Whom the fit trusts: the map of weights with a slider over the iterations (levels element and feature) and the least
+/// What the fit trusts: the map of weights with a slider over the iterations (levels element and feature) and the least
 /// trusted samples. `shape` of a sample as a picture, {0, 0} where it is none.
 template <class T>
 void add_trust(Page& page, const FitReport<T>& report, std::pair<Index, Index> shape);

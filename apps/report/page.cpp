@@ -1,7 +1,5 @@
 #include "apps/report/page.hpp"
 
-#include <cmath>
-
 #include "apps/report/page_script.hpp"
 #include "apps/report/page_style.hpp"
 
@@ -15,32 +13,9 @@ constexpr char kPolicy[] =
 
 constexpr std::size_t kRoomyColumns = 12;
 
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
-
-/// What the script reads, as an attribute
-std::string tiles_of(const Picture& p) {
-  if (!p.tiles) return {};
-  const Tiles& t = *p.tiles;
-  const bool values = std::isfinite(t.low) && std::isfinite(t.high);
-  std::string json = "{\"rows\":" + std::to_string(t.rows) + ",\"columns\":" + std::to_string(t.columns) +
-                     ",\"gap\":" + std::to_string(t.gap) + ",\"across\":" + std::to_string(t.across) +
-                     ",\"strip\":" + (t.strip ? "true" : "false") +
-                     ",\"low\":" + (values ? figure_text(t.low, 17) : "null") +
-                     ",\"high\":" + (values ? figure_text(t.high, 17) : "null") + ",\"names\":[";
-  for (std::size_t k = 0; k < t.names.size(); ++k) json += (k == 0 ? "" : ",") + json_text(t.names[k]);
-  return " data-tiles=\"" + escape_html(json + "]}") + "\"";
-}
-
 std::string image(const Picture& p) {
-  return "<img alt=\"" + escape_html(p.caption) + "\" width=\"" + std::to_string(p.width) + "\"" + tiles_of(p) +
-         " src=\"data:image/png;base64," + base64(p.png) + "\">";
+  return "<img alt=\"" + escape_html(p.caption) + "\" width=\"" + std::to_string(p.width) +
+         "\" src=\"data:image/png;base64," + base64(p.png) + "\">";
 }
 
 }  // namespace
@@ -93,13 +68,11 @@ void Page::paragraph(const std::string& text) { body_ += "<p>" + escape_html(tex
 
 void Page::table(const TextTable& table) {
   // many columns are counts: closer together, and what is not 0 stands out
-  const bool sorts = !table.head.empty(), dense = table.head.size() > kRoomyColumns;
-  body_ += std::string("<div class=\"scroll\"><table class=\"") + (sorts ? "sort" : "plain") + (dense ? " dense" : "") +
-           "\">\n";
-  if (sorts) {
+  const bool dense = table.head.size() > kRoomyColumns;
+  body_ += std::string("<div class=\"scroll\"><table") + (dense ? " class=\"dense\"" : "") + ">\n";
+  if (!table.head.empty()) {
     body_ += "<thead><tr>";
-    for (const std::string& cell : table.head)
-      body_ += "<th scope=\"col\" aria-sort=\"none\">" + escape_html(cell) + "</th>";
+    for (const std::string& cell : table.head) body_ += "<th scope=\"col\">" + escape_html(cell) + "</th>";
     body_ += "</tr></thead>\n";
   }
   body_ += "<tbody>\n";

@@ -17,11 +17,7 @@ th,td{padding:.3rem .8rem;text-align:right;border-bottom:1px solid var(--line);w
 th:first-child,td:first-child{text-align:left;padding-left:.2rem;white-space:pre}
 .dense{font-size:.85rem}.dense th,.dense td{padding:.2rem .3rem;min-width:1.9em}.dense .zero{color:var(--soft);opacity:.5}
 th{color:var(--soft);font-weight:600;vertical-align:bottom}
-th span{cursor:pointer;position:relative}th span:focus-visible{outline:2px solid var(--1);outline-offset:2px}
-th span:hover{color:var(--ink)}th span::after{content:"\2195";position:absolute;left:100%;bottom:0;font-size:.8em;opacity:.5}
-th[aria-sort=ascending] span::after{content:"\2191";opacity:1}
-th[aria-sort=descending] span::after{content:"\2193";opacity:1}
-.dense th[aria-sort=none] span::after{content:none}th:last-child{padding-right:1rem}
+th:last-child{padding-right:1rem}
 .pictures{display:flex;flex-wrap:wrap;gap:1rem;margin:.8rem 0}
 figure{margin:0;max-width:100%}figcaption,.caption{color:var(--soft);font-size:.85rem;max-width:46rem}
 img{display:block;max-width:100%;height:auto;image-rendering:pixelated;border:1px solid var(--line);margin:.25rem 0}
@@ -32,18 +28,15 @@ svg text{fill:var(--soft);font:12px system-ui,sans-serif}
 .axis{stroke:var(--soft);fill:none}.grid{stroke:var(--grid);fill:none}.band{fill:var(--band)}
 .curve{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}
 .dot{fill:currentColor;stroke:currentColor;stroke-width:1}
-.dot.at{stroke-width:4}
 .s1{color:var(--1)}.s2{color:var(--2)}.s3{color:var(--3)}
 .legend span{display:inline-block;margin-right:1.2em}.chart svg.key{display:inline-block;width:28px;height:12px;margin-right:.4em}
-#tip{position:fixed;z-index:1;pointer-events:none;max-width:min(22rem,90vw);padding:.2rem .5rem;border-radius:4px;
-font-size:.85rem;background:var(--ink);color:var(--paper)}
 @media(max-width:40rem){svg text{font-size:20px}table{font-size:.85rem}th,td{padding:.3rem .45rem}
 td:first-child,th:first-child{white-space:pre-wrap;min-width:3em}}
 @media print{@page{margin:16mm}body{max-width:none;padding:0;font-size:10pt}h2,h2+p{break-after:avoid}
 figure,tr,thead{break-inside:avoid}.scroll{overflow:visible}
 table,.dense{font-size:8.5pt}th,td{padding:.15rem .4rem}svg text{font-size:14px}
-.live .slide,#tip{display:none}.chart svg{max-width:32rem}
-th span::after{content:none!important}.frame{display:none}
+.live .slide{display:none}.chart svg{max-width:32rem}
+.frame{display:none}
 .frame:last-child,.frame[hidden]:last-child{display:block}}
 )";
 

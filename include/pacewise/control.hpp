@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -19,6 +20,12 @@ struct Control {
   bool stop() const { return cancelled() || late(); }
   void report(double share) const {
     if (progress != nullptr) (*progress)(from + share * (to - from));
+  }
+  /// Stops this many seconds from now; 30 years at most, which the clock can hold.
+  void end_after(double seconds) {
+    using Clock = std::chrono::steady_clock;
+    const std::chrono::duration<double> time(std::min(seconds, 1e9));
+    deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
   }
   /// for a step that is the part [begin, end] of this computation
   Control part(double begin, double end) const {

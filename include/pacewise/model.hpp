@@ -115,7 +115,7 @@ struct State {
   Matrix<T> consistency;  // Q, e x r; empty before the first Q-step
   Vector<T> weights;      // v of an exact iteration of the pace; empty: all 1, or the best ones for the losses
   ScheduleState schedule;
-  Descent<T> descent;     // of a descending pace
+  Descent<T> descent;                                            // of a descending pace
   double pace_lambda = std::numeric_limits<double>::infinity();  // the last finite lambda
   double beta = 0;                                               // as used
   double step_tol = 1e-4;                                        // certificate asked of the next iteration's steps

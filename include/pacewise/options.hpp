@@ -29,7 +29,7 @@ enum class GraphKind : std::uint8_t { none, knn, hypergraph };
 enum class EdgeWeight : std::uint8_t { binary, heat, cosine, probabilistic };
 enum class Normalize : std::uint8_t {
   none,
-  unit,     // each sample to unit norm over its observed entries
+  unit,      // each sample to unit norm over its observed entries
   standard,  // each feature to mean 0 and standard deviation 1 over its observed entries
   robust     // each feature to median 0 and a deviation of 1 that gross outliers do not count in
 };
@@ -107,12 +107,13 @@ struct Options {
   double select = 0.5;  // in (0, 1]: share of the non-zero losses below the first lambda
   double final = 1;     // in (0, 1]; quantile: the share reached; below 1 the worst units stay out for good
   int pace_iter = 8;    // >= 1; quantile: iterations from `select` to `final`
-  std::optional<double> lambda_scale = {};  // > 0; descending: end at this many robust scales; else hidden entries choose
+  std::optional<double> lambda_scale =
+      {};                // > 0; descending: end at this many robust scales; else hidden entries choose
   double hidden = 0.05;  // in (0, 0.5]; descending: share of the entries hidden to choose the end
   int stage_iter = 8;    // >= 1; descending: iterations at a lambda
-  int plain_iter = 3;   // >= 0: plain sparse coding at the start (every unit selected, no graph)
-  int warm_iter = 3;    // >= 0: then with the alpha and gamma terms
-  int polish = 40;      // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda
+  int plain_iter = 3;    // >= 0: plain sparse coding at the start (every unit selected, no graph)
+  int warm_iter = 3;     // >= 0: then with the alpha and gamma terms
+  int polish = 40;  // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda
   // graph
   GraphKind graph = GraphKind::hypergraph;  // none switches alpha and gamma off
   Index k = 5;                              // >= 1 neighbours of each sample

@@ -2,7 +2,6 @@
 
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <memory>
 
 #include "bindings.hpp"
@@ -184,9 +183,7 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
   Held held;
   run(threads, [&](const Control& control, Caller& caller) {
     Control limited = control;
-    if (max_seconds)
-      limited.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                                                std::chrono::duration<double>(*max_seconds));
+    if (max_seconds) limited.end_after(*max_seconds);
     Callback<T> each;
     inputs.show_weights = !callback.is_none();
     if (!callback.is_none())

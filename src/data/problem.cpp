@@ -70,38 +70,6 @@ bool check_values(MatrixView<const T> x, const Control& control) {
   return false;
 }
 
-template <class T>
-void check_weights(const Weights<T>& w, Index m, Index n, const Control& control) {
-  const auto check_part = [](const char* name, const Vector<T>& part, const std::string& unit, Index expected) {
-    if (!part.empty() && static_cast<Index>(part.size()) != expected)
-      throw Error(std::string("weights.") + name + ": length " + std::to_string(part.size()) +
-                  " must equal the number of " + unit + "s, " + text(expected));
-    for (Index p = 0; p < static_cast<Index>(part.size()); ++p)
-      if (!(std::isfinite(part[p]) && part[p] >= 0))
-        throw Error(std::string("weights.") + name + ": " + text(part[p]) + " at " + unit + " " + text(p) +
-                    "; must be finite and at least 0");
-  };
-  check_part("sample", w.sample, "sample", n);
-  check_part("feature", w.feature, "feature", m);
-  const bool has_entry = w.entry.rows() != 0 || w.entry.cols() != 0;
-  if (has_entry && (w.entry.rows() != m || w.entry.cols() != n))
-    throw Error("weights.entry: " + text(w.entry.rows()) + " features x " + text(w.entry.cols()) +
-                " samples must equal the shape of the values, " + text(m) + " x " + text(n));
-  if (has_entry)
-    refuse_where(
-        m, n, control, [&](Index i, Index j) { return !(std::isfinite(w.entry(i, j)) && w.entry(i, j) >= 0); },
-        [&](Index i, Index j) {
-          return "weights.entry: " + text(w.entry(i, j)) + " at " + place(i, j) + "; must be finite and at least 0";
-        });
-  // each part is finite by now: only a product of several can overflow
-  if ((w.sample.empty() ? 0 : 1) + (w.feature.empty() ? 0 : 1) + (has_entry ? 1 : 0) < 2) return;
-  refuse_where(
-      m, n, control, [&](Index i, Index j) { return !std::isfinite(w(i, j)); },
-      [&](Index i, Index j) {
-        return "weights: product sample * feature * entry overflows at " + place(i, j) + "; must be finite";
-      });
-}
-
 /// sqrt(sum x^2), with the largest divided out: squares of large and of tiny numbers stay in range
 template <class T>
 double norm(const T* x, Index count) {
@@ -289,6 +257,38 @@ void apply_standard(Data<T>& data, const Control& control) {
 }  // namespace
 
 template <class T>
+void check_weights(const Weights<T>& w, Index m, Index n, const Control& control) {
+  const auto check_part = [](const char* name, const Vector<T>& part, const std::string& unit, Index expected) {
+    if (!part.empty() && static_cast<Index>(part.size()) != expected)
+      throw Error(std::string("weights.") + name + ": length " + std::to_string(part.size()) +
+                  " must equal the number of " + unit + "s, " + text(expected));
+    for (Index p = 0; p < static_cast<Index>(part.size()); ++p)
+      if (!(std::isfinite(part[p]) && part[p] >= 0))
+        throw Error(std::string("weights.") + name + ": " + text(part[p]) + " at " + unit + " " + text(p) +
+                    "; must be finite and at least 0");
+  };
+  check_part("sample", w.sample, "sample", n);
+  check_part("feature", w.feature, "feature", m);
+  const bool has_entry = w.entry.rows() != 0 || w.entry.cols() != 0;
+  if (has_entry && (w.entry.rows() != m || w.entry.cols() != n))
+    throw Error("weights.entry: " + text(w.entry.rows()) + " features x " + text(w.entry.cols()) +
+                " samples must equal the shape of the values, " + text(m) + " x " + text(n));
+  if (has_entry)
+    refuse_where(
+        m, n, control, [&](Index i, Index j) { return !(std::isfinite(w.entry(i, j)) && w.entry(i, j) >= 0); },
+        [&](Index i, Index j) {
+          return "weights.entry: " + text(w.entry(i, j)) + " at " + place(i, j) + "; must be finite and at least 0";
+        });
+  // each part is finite by now: only a product of several can overflow
+  if ((w.sample.empty() ? 0 : 1) + (w.feature.empty() ? 0 : 1) + (has_entry ? 1 : 0) < 2) return;
+  refuse_where(
+      m, n, control, [&](Index i, Index j) { return !std::isfinite(w(i, j)); },
+      [&](Index i, Index j) {
+        return "weights: product sample * feature * entry overflows at " + place(i, j) + "; must be finite";
+      });
+}
+
+template <class T>
 bool validate(const Problem<T>& problem, const Control& control) {
   const Index m = problem.values.rows, n = problem.values.cols;
   const bool complete = check_values(problem.values, control);
@@ -337,7 +337,8 @@ RobustMoments robust_moments(Vector<double> x) {
     if (v != out.median) distance.push_back(std::abs(v - out.median));
   if (distance.empty()) return out;
   out.base = 1.4826 * middle(distance);
-  x.erase(std::remove_if(x.begin(), x.end(), [&](double v) { return std::abs(v - out.median) > out.reach(); }), x.end());
+  x.erase(std::remove_if(x.begin(), x.end(), [&](double v) { return std::abs(v - out.median) > out.reach(); }),
+          x.end());
   out.deviation = moments(x).deviation;
   return out;
 }
@@ -352,8 +353,9 @@ RobustMoments robust_moments(const Data<T>& data) {
   return robust_moments(std::move(x));
 }
 
-#define PACEWISE_INSTANTIATE(T)                                 \
-  template bool validate<T>(const Problem<T>&, const Control&); \
+#define PACEWISE_INSTANTIATE(T)                                                                             \
+  template void check_weights<T>(const Weights<T>&, Index, Index, const Control&);                          \
+  template bool validate<T>(const Problem<T>&, const Control&);                                             \
   template Data<T> prepare<T>(const Problem<T>&, Normalize, const Normalization<T>*, const Control&, bool); \
   template RobustMoments robust_moments(const Data<T>&);
 PACEWISE_INSTANTIATE(float)

@@ -30,14 +30,14 @@ struct Data {
   bool bounded() const { return std::isfinite(normalization.reach); }
   /// Out of reach, on the scale before samples are divided by their norms
   bool gross(Index i, Index j) const {
-    const double x = static_cast<double>(values(i, j)) *
-                     (sample_scale.empty() ? 1.0 : static_cast<double>(sample_scale[j]));
+    const double x =
+        static_cast<double>(values(i, j)) * (sample_scale.empty() ? 1.0 : static_cast<double>(sample_scale[j]));
     return std::abs(x - normalization.center) > normalization.reach;
   }
 };
 
-/// Of numbers some of which may be gross outliers: the median; 1.4826 times the median of their distances from it that are
-/// not 0 (a dark background has none); the standard deviation of what lies within ten times that.
+/// Of numbers some of which may be gross outliers: the median; 1.4826 times the median of their distances from it that
+/// are not 0 (a dark background has none); the standard deviation of what lies within ten times that.
 struct RobustMoments {
   double median = 0, base = 0, deviation = 0;
   double reach() const { return 10 * base; }
@@ -60,6 +60,9 @@ struct Samples {
   bool missing(Index i, Index j) const { return weights != nullptr && !((*weights)(i, j) > 0); }
 };
 
+template <class T>
+void check_weights(const Weights<T>& w, Index m, Index n, const Control& control);
+
 /// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
 /// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where
 /// no value is missing. Of `control`, here and below, only the threads matter: nothing stops a check half-way.
@@ -69,8 +72,8 @@ bool validate(const Problem<T>& problem, const Control& control = {});
 /// Validate, normalise over the observed entries and give missing ones weight 0. How large a
 /// weight is does not matter to the normalisation, only whether it is 0. unit: a zero sample stays zero. standard:
 /// population standard deviation; a feature that is constant is only shifted, one never observed is left alone. With
-/// `given`, new samples are put on its scale and `kind` is not looked at. `find_bounds`: what is beyond ten robust standard
-/// deviations of all data is a gross outlier.
+/// `given`, new samples are put on its scale and `kind` is not looked at. `find_bounds`: what is beyond ten robust
+/// standard deviations of all data is a gross outlier.
 template <class T>
 Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given = nullptr,
                 const Control& control = {}, bool find_bounds = false);

@@ -207,4 +207,10 @@ Spread spread(const std::vector<double>& values) {
   return {mean, values.size() > 1 ? std::sqrt(square / (n - 1)) : 0, *low, *high};
 }
 
+Spread spread_of(const std::vector<Scores>& runs, const Measure& measure) {
+  std::vector<double> values;
+  for (const Scores& run : runs) values.push_back(run.*measure.score);
+  return spread(values);
+}
+
 }  // namespace pacewise

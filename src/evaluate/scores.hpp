@@ -18,4 +18,15 @@ struct Spread {
 };
 Spread spread(const std::vector<double>& values);  // at least one
 
+/// The scores by the names of files and of tables.
+struct Measure {
+  const char *key, *name;
+  double Scores::*score;
+};
+inline constexpr Measure kMeasures[] = {{"acc", "ACC", &Scores::acc},
+                                        {"purity", "purity", &Scores::purity},
+                                        {"nmi", "NMI", &Scores::nmi},
+                                        {"ari", "ARI", &Scores::ari}};
+Spread spread_of(const std::vector<Scores>& runs, const Measure& measure);
+
 }  // namespace pacewise

@@ -11,7 +11,7 @@
 namespace pacewise {
 namespace {
 
-constexpr Index kSamples = 1024;  // per block: partial sums are m per block
+constexpr Index kAtOnce = 1024;  // per block: partial sums are m per block
 
 /// First observed value of each feature. Means are taken of x - pivot, so a constant feature has its exact value as
 /// mean and vanishes exactly once centred.
@@ -66,7 +66,7 @@ Observed observe(const Samples<T>& X, const Control& control) {
       }
     }
   };
-  const Sums all = parallel_sum(n, control, Sums{Eigen::VectorXd::Zero(m), Eigen::VectorXd::Zero(m)}, add, kSamples);
+  const Sums all = parallel_sum(n, control, Sums{Eigen::VectorXd::Zero(m), Eigen::VectorXd::Zero(m)}, add, kAtOnce);
   for (Index i = 0; i < m; ++i) {
     const double shift = all.count[i] > 0 ? all.sum[i] / all.count[i] : 0;
     out.mean[i] = std::isfinite(shift) ? pivot[i] + shift : 0;  // sums of numbers near the largest one overflow

@@ -93,8 +93,8 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
   }
 }
 
-/// Codes and losses of new entries as a descending pace finds those of its own: from all in down to the chosen lambda, by
-/// cheap steps, with the dictionary of its end. Started at that lambda, codes would keep to what is wrong.
+/// Codes and losses of new entries as a descending pace finds those of its own: from all in down to the chosen lambda,
+/// by cheap steps, with the dictionary of its end. Started at that lambda, codes would keep to what is wrong.
 template <class T>
 void descend(const Model<T>& model, const Data<T>& data, const Control& control, Encoding<T>& e) {
   const Tuning tuning;

@@ -69,7 +69,8 @@ void Fitter<T>::make_parts(const Problem<T>& problem) {
   in_float_ = largest == 0 || (largest > 1e-12 && largest < 1e12);
   if (descends(options_)) {
     if (!in_float_)
-      refuse("values", to_text(largest) + " is the largest", "between 1e-12 and 1e12 for a descending pace", "scale them");
+      refuse("values", to_text(largest) + " is the largest", "between 1e-12 and 1e12 for a descending pace",
+             "scale them");
     hiding_ = plan_hiding(options_.hidden, static_cast<double>(m_ * n_ - data.missing));
     const double deviation = robust_moments(data).deviation;
     state_.descent.cap = 4 * deviation * deviation;
@@ -332,8 +333,7 @@ template <class T>
 void Fitter<T>::hold_weights() {
   const Descent<T>& d = state_.descent;
   measure_reference();
-  if (level_ == Level::feature)
-    solve_weights(feature_losses_, options_.regularizer, d.lambda, held_weights_, control_);
+  if (level_ == Level::feature) solve_weights(feature_losses_, options_.regularizer, d.lambda, held_weights_, control_);
   PaceSums sums;
   Index first = 0;
   for (Part<T>& part : parts_) {
@@ -847,8 +847,7 @@ Result<T> Fitter<T>::result() {
   }
   if (level_ == Level::feature) sum_features();
   const auto losses = [this] {
-    return level_ == Level::feature ? feature_losses_
-                                    : all_samples([](const Part<T>& part) { return part.losses(); });
+    return level_ == Level::feature ? feature_losses_ : all_samples([](const Part<T>& part) { return part.losses(); });
   };
   out.losses = losses();
   out.lambda = state_.pace_lambda;

@@ -109,9 +109,9 @@ class Fitter {
   State<T> state_;   // codes, consistency and weights are with the parts
   State<T> before_;  // after the last completed iteration, all of it
   Vector<T> feature_losses_, feature_weights_;
-  Vector<T> shown_weights_;      // those of entries in a cheap iteration, for the callback
-  PaceSummary held_;             // of the weights that a descending pace has found
-  Vector<T> held_weights_;       // .. of features; of other units they are with the parts
+  Vector<T> shown_weights_;  // those of entries in a cheap iteration, for the callback
+  PaceSummary held_;         // of the weights that a descending pace has found
+  Vector<T> held_weights_;   // .. of features; of other units they are with the parts
   Hiding hiding_;
   EigenMatrix<double> SS_, QQ_;  // S S'; Q'Q, empty before the first Q-step
   PaceSummary pace_;             // sums over the losses and weights

@@ -53,10 +53,7 @@ Model<T> fit_with(const Problem<T>& problem, Options options, const FitControl& 
   Control control;
   control.threads = given.threads;
   control.cancel = given.cancel;
-  if (std::isfinite(given.max_seconds))
-    control.deadline =
-        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                               std::chrono::duration<double>(std::min(given.max_seconds, 1e9)));
+  if (std::isfinite(given.max_seconds)) control.end_after(given.max_seconds);
   FitInputs inputs;
   inputs.graph = given.graph;
   const Matrix<double> points(given.graph_points);

@@ -33,7 +33,8 @@ concept Listed = requires(V& v) {
 template <class V>
 concept ListOfListed = requires {
   typename V::value_type;
-} && Listed<typename V::value_type>;
+}
+&&Listed<typename V::value_type>;
 
 template <class V>
 json value_json(const V& v) {
@@ -254,14 +255,14 @@ void check_sizes(const ContainerReader& in, const Model<T>& m) {
   const Level level = m.options.level;
   const Index units = level == Level::none ? m.samples : unit_count(level, m.features, m.samples);
   const Sparse &L = m.graph.laplacian, &H = m.graph.incidence;
-  const bool sound = m.samples >= 1 && m.features >= 1 && !m.dictionary.empty() && m.dictionary.rows() == m.features &&
-                     m.codes.rows() == m.dictionary.cols() && m.codes.cols() == m.samples && is(m.losses, units) &&
-                     is(m.State<T>::weights, unit_count(level, m.features, m.samples)) &&
-                     is(m.sample_scale, m.samples) && is(norm.shift, m.features) &&
-                     norm.shift.size() == norm.scale.size() &&
-                     ((norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) && is(m.feature_names, m.features) &&
-                     (m.consistency.empty() || m.consistency.cols() == m.dictionary.cols()) &&
-                     (L.empty() || (L.rows == m.samples && L.cols == m.samples)) && (H.empty() || H.cols == m.samples);
+  const bool sound =
+      m.samples >= 1 && m.features >= 1 && !m.dictionary.empty() && m.dictionary.rows() == m.features &&
+      m.codes.rows() == m.dictionary.cols() && m.codes.cols() == m.samples && is(m.losses, units) &&
+      is(m.State<T>::weights, unit_count(level, m.features, m.samples)) && is(m.sample_scale, m.samples) &&
+      is(norm.shift, m.features) && norm.shift.size() == norm.scale.size() &&
+      ((norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) &&
+      is(m.feature_names, m.features) && (m.consistency.empty() || m.consistency.cols() == m.dictionary.cols()) &&
+      (L.empty() || (L.rows == m.samples && L.cols == m.samples)) && (H.empty() || H.cols == m.samples);
   if (!sound) in.fail("is damaged: its arrays do not fit together");
 }
 

@@ -166,7 +166,9 @@ std::vector<Option> make_table() {
   t.add("alpha", "alpha", &O::alpha, "Weight of the manifold term", at_least(0));
   t.add("gamma", "gamma", &O::gamma, "Weight of the hypergraph consistency term", at_least(0));
   t.add("eta", "eta", &O::eta, "Ridge of the consistency map", at_least(0));
-  t.add("normalize", "", &O::normalize, "Samples to unit norm, features to mean 0 and deviation 1 (standard) or the like without gross outliers (robust), or nothing");
+  t.add("normalize", "", &O::normalize,
+        "Samples to unit norm, features to mean 0 and deviation 1 (standard) or the like without gross outliers "
+        "(robust), or nothing");
 
   t.group("Self-paced weights");
   t.add("level", "", &O::level, "What carries a weight; none is ordinary sparse coding");
@@ -174,7 +176,8 @@ std::vector<Option> make_table() {
   for_each_regularizer(
       [&](const auto& type) { for_each_parameter(type, [&](const auto& parameter) { t.add(row_of(parameter)); }); });
   t.add("pace", "", &O::pace,
-        "How lambda moves: up by a factor or to a share of the losses, or down to where hidden entries are predicted best");
+        "How lambda moves: up by a factor or to a share of the losses, or down to where hidden entries are predicted "
+        "best");
   t.add("mu", "mu", &O::mu, "Geometric pace: lambda grows by this factor", above(1));
   t.add("select", "", &O::select, "Share of the units selected at first", share);
   t.add("final", "", &O::final, "Quantile pace: share selected at last; below 1 the worst units stay out", share);

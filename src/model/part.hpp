@@ -47,7 +47,8 @@ class Part {
     each(hidden_);
     if (std::isinf(lambda_) && !given_) each(gross_);  // on the way down the pace judges them like all others
   }
-  /// min(e^2, cap) of each of the hidden, e = x - B s. Samples are coded anew with what is left of them, whatever their weight.
+  /// min(e^2, cap) of each of the hidden, e = x - B s. Samples are coded anew with what is left of them, whatever their
+  /// weight.
   Vector<T> hidden_errors(const Matrix<T>& B, const CodeTerms<T>& terms, double cap, const Control& control);
   /// The losses (`measure`) of gross outliers become the largest number: their weight is 0 where all others are 1
   void mark_gross();
@@ -123,7 +124,7 @@ class Part {
   double zero_beta() const;
 
  private:
-  struct Entries {                // rows by sample
+  struct Entries {  // rows by sample
     Vector<Index> start{0};
     Vector<std::int32_t> row;
   };
@@ -150,10 +151,10 @@ class Part {
   Entries where(const std::function<bool(Index i, Index j)>& is, const Control& control) const;
   Entries hidden_, gross_;           // gross outliers: beyond the bounds of the normalisation
   std::optional<Weights<T>> given_;  // the user's, while others are held
-  Matrix<float> R_;               // X - B S, of cheap steps
-  Vector<T> losses_;              // of samples or features; of entries where steps are exact
-  Vector<T> weights_;             // v, unless one_copy()
-  Weights<T> effective_;          // w v; of cheap steps with paced entries w alone
+  Matrix<float> R_;                  // X - B S, of cheap steps
+  Vector<T> losses_;                 // of samples or features; of entries where steps are exact
+  Vector<T> weights_;                // v, unless one_copy()
+  Weights<T> effective_;             // w v; of cheap steps with paced entries w alone
 };
 
 extern template class Part<float>;

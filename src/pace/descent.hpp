@@ -5,22 +5,24 @@
 
 namespace pacewise {
 
-// A descending pace: from all in, lambda falls stage by stage to the robust scale of the residuals and below it. Where to
-// end is chosen by entries that are hidden from the fit: the stage is kept that predicts them best.
+// A descending pace: from all in, lambda falls stage by stage to the robust scale of the residuals and below it. Where
+// to end is chosen by entries that are hidden from the fit: the stage is kept that predicts them best.
 
 /// The scales of its stages: infinity, then 16, 16 / sqrt 2, .. down to a quarter, or to `lambda_scale`.
 std::vector<double> stage_scales(const Options& options);
 
-/// Iterations of a stage: `stage_iter`, and a quarter of it where lambda is finite but more than 1.5 robust scales. Longer
-/// there, and the dictionary learns what is wrong (faces with 5 % salt and pepper: error .095 becomes .115 with half).
+/// Iterations of a stage: `stage_iter`, and a quarter of it where lambda is finite but more than 1.5 robust scales.
+/// Longer there, and the dictionary learns what is wrong (faces with 5 % salt and pepper: error .095 becomes .115 with
+/// half).
 int stage_iterations(const Options& options, int stage);
 
-/// c such that an M-estimate with the weights v(r^2; c^2) needs 1 / 0.95 times the data of the mean where the residuals r
-/// are standard normal: (E r^2 v)^2 / E r^2 v^2 = 0.95. 4.7 for Tukey's weights, which are `polynomial` with power 1.5.
+/// c such that an M-estimate with the weights v(r^2; c^2) needs 1 / 0.95 times the data of the mean where the residuals
+/// r are standard normal: (E r^2 v)^2 / E r^2 v^2 = 0.95. 4.7 for Tukey's weights, which are `polynomial` with
+/// power 1.5.
 double robust_cutoff(const Regularizer& regularizer);
 
-/// Draws of hidden entries, each disjoint from the others, that make at least 2,000 of them; where all entries together are
-/// not enough, each is hidden once. `share` is raised where the data are small.
+/// Draws of hidden entries, each disjoint from the others, that make at least 2,000 of them; where all entries together
+/// are not enough, each is hidden once. `share` is raised where the data are small.
 struct Hiding {
   double share = 0;
   int draws = 1;
@@ -30,8 +32,8 @@ Hiding plan_hiding(double share, double entries);
 /// Whether entry i of sample j is hidden in this draw: with probability `share`, in one draw at most.
 bool is_hidden(std::uint64_t seed, const Hiding& hiding, int draw, Index i, Index j);
 
-/// Whether what hidden entries gain in this stage over the first is more than chance and worth it: more than two standard
-/// errors, and 2 % of the error.
+/// Whether what hidden entries gain in this stage over the first is more than chance and worth it: more than two
+/// standard errors, and 2 % of the error.
 bool gains(const Stage& stage, const Stage& first);
 
 }  // namespace pacewise

@@ -73,8 +73,8 @@ ScheduleState descend(const ScheduleState& state, const LossSummary& losses, con
   next.before = state.before;
   if (plain) return next;
   next.stage = state.stage + 1;
-  const double root =
-      losses.center + robust_cutoff(options.regularizer) * stage_scales(options)[static_cast<std::size_t>(next.stage)] * losses.spread;
+  const double root = losses.center + robust_cutoff(options.regularizer) *
+                                          stage_scales(options)[static_cast<std::size_t>(next.stage)] * losses.spread;
   // a stage lets in no more than the one before; where nothing is left to explain lambda stays
   if (root > 0) next.lambda = std::min(state.lambda, root * root);
   return next;
@@ -103,7 +103,8 @@ ScheduleState advance(const ScheduleState& state, const LossSummary& losses, con
 namespace {
 
 bool counted_out(const ScheduleState& state, int iteration, const Options& options) {
-  return iteration - state.before >= options.max_iter || (state.phase == Phase::polish && state.in_phase >= options.polish);
+  return iteration - state.before >= options.max_iter ||
+         (state.phase == Phase::polish && state.in_phase >= options.polish);
 }
 
 }  // namespace
@@ -111,7 +112,8 @@ bool counted_out(const ScheduleState& state, int iteration, const Options& optio
 bool exact_steps(const ScheduleState& state, const Options& options) {
   if (descends(options) && state.phase != Phase::polish) return false;  // on the way down nobody needs them
   // Without a polish the weights stay, and what the pace lets in first decides the answer.
-  return options.exact_steps || state.exact || (options.polish == 0 && options.level != Level::none && !descends(options)) ||
+  return options.exact_steps || state.exact ||
+         (options.polish == 0 && options.level != Level::none && !descends(options)) ||
          (state.phase == Phase::polish && state.in_phase + 2 >= options.polish);
 }
 

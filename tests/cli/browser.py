@@ -18,8 +18,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--dis
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
          "--remote-debugging-pipe"]
 PATIENCE = 60  # seconds for any answer
-KEYS = {"Enter": 13, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39, "Tab": 9, "Space": 32}
-TEXT = {"Enter": "\r", "Space": " "}
+KEYS = {"Home": 36, "ArrowRight": 39}
 
 
 class Browser:
@@ -158,15 +157,9 @@ class Tab:
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def tap(self, x, y):
-        self.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
-        self.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-        self.settle()
-
     def press(self, key):
-        code = {"key": TEXT[key] if key == "Space" else key, "code": key, "windowsVirtualKeyCode": KEYS[key]}
-        self.send("Input.dispatchKeyEvent", type="keyDown", **code, **({"text": TEXT[key]} if key in TEXT else {}))
-        self.send("Input.dispatchKeyEvent", type="keyUp", **code)
+        for kind in ("keyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=KEYS[key])
 
     def settle(self):
         """Until the page has drawn what the last input changed, and late messages are in."""
@@ -175,10 +168,6 @@ class Tab:
                       expression="new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
         while self.browser.receive(0.05):
             pass
-
-    def screenshot(self, path):
-        data = self.send("Page.captureScreenshot", format="png")["data"]
-        pathlib.Path(path).write_bytes(base64.b64decode(data))
 
     def pdf(self, path):
         data = self.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"]

@@ -175,6 +175,33 @@ class RoundTrips(Case):
         self.call("encode", "e.pw", "data.npy", "-o", "c.npy", "--weights-out", "w.npy")
         self.assertEqual(len(read_npy(self.folder / "w.npy")), 8 * 768)
 
+    def test_matching_pursuit(self):
+        self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "6", *EASY, "--normalize", "none", "--quiet")
+        energy = [sum(x * x for x in row) for row in self.rows]
+        errors = []
+        for nonzeros in (1, 3, 6):
+            self.call("encode", "m.pw", "data.npy", "-o", "c.npy", "--nonzeros", nonzeros)
+            self.call("reconstruct", "m.pw", "c.npy", "-o", "r.npy")
+            codes, back = (struct.unpack(f"<{48 * width}d", read_npy(self.folder / name)) for width, name in ((6, "c.npy"), (16, "r.npy")))
+            self.assertEqual({sum(c != 0 for c in codes[6 * j:6 * j + 6]) <= nonzeros for j in range(48)}, {True})
+            errors.append([sum((back[16 * j + i] - x) ** 2 for i, x in enumerate(row)) for j, row in enumerate(self.rows)])
+        for one, three, six, whole in zip(*errors, energy):  # each atom that joins takes something away
+            self.assertTrue(six <= three * (1 + 1e-9) and three <= one * (1 + 1e-9) and one <= whole, (one, three, six, whole))
+        target = 1.01 * max(errors[1])
+        self.call("encode", "m.pw", "data.npy", "-o", "c.npy", "--error", target)
+        codes = struct.unpack(f"<{48 * 6}d", read_npy(self.folder / "c.npy"))
+        self.assertLessEqual(max(sum(c != 0 for c in codes[6 * j:6 * j + 6]) for j in range(48)), 3)
+
+    def test_penalties_and_a_start(self):
+        self.write("p.csv", "1\n2\n1\n3\n0.5\n1\n")
+        self.write("d.npy", npy_bytes([[abs(x) for x in row] for row in self.rows[:6]]))
+        self.write("s.npy", npy_bytes([[float(k == j % 6) for k in range(6)] for j in range(48)]))
+        self.fit_and_verify("data.npy", "--positive-codes", "--positive-atoms", "--l2", "0.1", "--atom-penalty", "p.csv",
+                            "--dictionary", "d.npy", "--start-codes", "s.npy", "--codes", "c.npy")
+        codes = struct.unpack("<288d", read_npy(self.folder / "c.npy"))
+        self.assertGreaterEqual(min(codes), 0)
+        self.assertGreater(max(codes), 0)
+
 
 class Figures(Case):
     def test_json_of_fit(self):
