@@ -79,7 +79,11 @@ TEST(Options, ValuesSetPastTheTableAreRefusedToo) {
 
 TEST(Options, RulesBetweenOptions) {
   expect_one_line([] { validate({.eta = 0}); }, "eta", "0", "> 0 when gamma > 0");
-  expect_one_line([] { validate({.final = 0.3}); }, "final", "0.3", "at least `select`");
+  expect_one_line([] { validate({.pace = Pace::quantile, .final = 0.3}); }, "final", "0.3", "at least `select`");
+  expect_one_line([] { validate({.final = 0.3}); }, "final", "0.3", "left alone where the pace is descending");
+  Options meant{.final = 0.9};
+  imply_pace(meant);
+  EXPECT_EQ(meant.pace, Pace::quantile) << "nobody named another";
   expect_one_line(
       [] {
         validate({.atoms = 3, .atom_penalty = {1, 2}});
@@ -95,10 +99,10 @@ TEST(Options, RulesBetweenOptions) {
 TEST(Options, NoFieldIsForgotten) {
   // A structured binding names all members: a new one does not compile until it is here, and counted.
   const auto [atoms, beta, beta_ratio, l2, atom_penalty, positive_codes, positive_atoms, alpha, gamma, eta, normalize,
-              level, regularizer, pace, mu, select, final, pace_iter, plain_iter, warm_iter, polish, graph, k,
-              graph_space, edge_weight, heat_width, normalized_laplacian, max_iter, tol, exact_steps, step_tol, seed] =
-      Options{};
-  constexpr std::size_t members = 32;
+              level, regularizer, pace, mu, select, final, pace_iter, lambda_scale, hidden, stage_iter, plain_iter,
+              warm_iter, polish, graph, k, graph_space, edge_weight, heat_width, normalized_laplacian, max_iter, tol,
+              exact_steps, step_tol, seed] = Options{};
+  constexpr std::size_t members = 35;
   std::set<std::string> rows;
   for (const Option& row : option_table()) {
     if (row.regularizer.empty()) {

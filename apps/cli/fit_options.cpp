@@ -89,6 +89,7 @@ void TableOptions::collect(GivenOptions& given) const {
       else
         row->set(given.options, row->parse(text));
     }
+    if (!contains(given.given, "--pace")) imply_pace(given.options);
     validate(given.options);
   } catch (const Error& e) {
     throw UsageError(e.what());

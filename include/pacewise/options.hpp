@@ -130,6 +130,8 @@ struct Options {
 };
 
 Options preset(Preset which);
+/// Where nobody named a pace, an option of the quantile pace that is not at its default asks for that one.
+void imply_pace(Options& options);
 
 /// The one place where options are checked; an Error names the option, its value and the rule.
 void validate(const Options& options);

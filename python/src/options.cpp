@@ -59,6 +59,7 @@ Options to_options(const nb::dict& given) {
   if (given.contains("regularizer_params") && !given["regularizer_params"].is_none())
     out.regularizer =
         to_regularizer(std::string(name_of(out.regularizer)), nb::cast<nb::dict>(given["regularizer_params"]));
+  if (!given.contains("pace") || given["pace"].is_none()) imply_pace(out);
   validate(out);
   return out;
 }

@@ -354,6 +354,23 @@ void Option::set(Options& options, const OptionValue& value, std::string_view ca
   assign(options, given);
 }
 
+namespace {
+
+constexpr const char* kOfQuantilePace[] = {"select", "final", "pace_iter"};
+
+bool differs(const Options& options, const char* name) {
+  const Option& row = *find_option(name);
+  return row.get(options) != row.get(Options());
+}
+
+}  // namespace
+
+void imply_pace(Options& options) {
+  if (options.pace != Pace::descending) return;
+  for (const char* name : kOfQuantilePace)
+    if (differs(options, name)) options.pace = Pace::quantile;
+}
+
 Options preset(Preset which) {
   Options options;
   if (which == Preset::paper) {
@@ -372,12 +389,10 @@ void validate(const Options& o) {
   if (o.eta == 0 && o.gamma > 0)
     refuse("eta", to_text(o.eta), "> 0 when gamma > 0", "without a ridge the consistency map is not unique");
   if (o.pace == Pace::descending && o.level != Level::none)
-    for (const char* name : {"select", "final", "pace_iter", "mu"}) {
-      const Option& row = *find_option(name);
-      if (row.get(o) != row.get(Options()))
-        refuse(name, to_text(row.get(o)), "left alone where the pace is descending",
-               name == std::string("mu") ? "it belongs to pace = geometric" : "it belongs to pace = quantile");
-    }
+    for (const char* name : kOfQuantilePace)
+      if (differs(o, name))
+        refuse(name, to_text(find_option(name)->get(o)), "left alone where the pace is descending",
+               "pace = quantile reads it");
   if (o.pace == Pace::quantile && o.final < o.select)
     refuse("final", to_text(o.final), "at least `select`", "units are let in, not thrown out");
   if (!o.atom_penalty.empty() && static_cast<Index>(o.atom_penalty.size()) != o.atoms)
