@@ -11,8 +11,8 @@
 #include "algebra/blas_kernels.hpp"
 #include "algebra/dense.hpp"
 #include "algebra/parallel.hpp"
-#include "algebra/random.hpp"
 #include "algebra/sums.hpp"
+#include "synthetic.hpp"
 
 extern "C" {
 void openblas_set_num_threads(int) __attribute__((weak));
@@ -26,21 +26,12 @@ namespace {
 
 using namespace pacewise;
 
-template <class T>
-Matrix<T> random_matrix(Index rows, Index cols, std::uint64_t seed) {
-  Random random(seed);
-  Matrix<T> a(rows, cols);
-  for (Index j = 0; j < cols; ++j)
-    for (Index i = 0; i < rows; ++i) a(i, j) = static_cast<T>(random.normal());
-  return a;
-}
-
 /// The middle of a larger matrix, so that the stride is not the number of rows.
 template <class T>
 struct Inset {
   Index rows, cols;
   Matrix<T> whole;
-  Inset(Index r, Index c, std::uint64_t seed) : rows(r), cols(c), whole(random_matrix<T>(r + 5, c + 3, seed)) {}
+  Inset(Index r, Index c, std::uint64_t seed) : rows(r), cols(c), whole(synthetic::gaussian<T>(r + 5, c + 3, seed)) {}
   MatrixView<T> view() { return whole.view().block(2, 1, rows, cols); }
 };
 
@@ -84,7 +75,7 @@ TYPED_TEST(Dense, GemmIsTheNaiveProductOnStridedViews) {
 
 TYPED_TEST(Dense, GemmWithZeroFactorOverwritesWhatIsThere) {
   using T = TypeParam;
-  const Matrix<T> a = random_matrix<T>(3, 4, 1), b = random_matrix<T>(4, 5, 2);
+  const Matrix<T> a = synthetic::gaussian<T>(3, 4, 1), b = synthetic::gaussian<T>(4, 5, 2);
   Matrix<T> out(3, 5, std::numeric_limits<T>::quiet_NaN());
   gemm<T>(Op::plain, Op::plain, 1, a.view(), b.view(), 0, out.view());
   for (Index j = 0; j < 5; ++j)
@@ -146,7 +137,7 @@ TEST(Decompositions, AnOrthonormalBasisSpansTheColumns) {
 
 TEST(Decompositions, EigenpairsOfASymmetricMatrix) {
   const Index n = 41;
-  Matrix<double> a = random_matrix<double>(n, n, 9);
+  Matrix<double> a = synthetic::gaussian<double>(n, n, 9);
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < j; ++i) a(i, j) = a(j, i);
   Matrix<double> vectors = a;
@@ -179,13 +170,13 @@ TEST(MatrixStorage, LargeOnesAreAlignedZeroAndKeepTheirNumbers) {
   for (const Index size : {most - 1, most, most + 1}) {
     Matrix<double> a(size, 1);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0U) << size;
-    EXPECT_EQ(largest_size(a.data(), size), 0) << size;
+    EXPECT_EQ(max_norm(a.data(), size), 0) << size;
     a(0, 0) = 1;
     a(size - 1, 0) = 2;
     a.resize(2 * size, 1);  // across the limit, or from one large array to another
     EXPECT_EQ(a(0, 0), 1) << size;
     EXPECT_EQ(a(size - 1, 0), 2) << size;
-    EXPECT_EQ(largest_size(a.data() + size, size), 0) << size;
+    EXPECT_EQ(max_norm(a.data() + size, size), 0) << size;
     const Matrix<double> b = a;
     EXPECT_EQ(a, b) << size;
   }
@@ -209,10 +200,10 @@ TEST(MatrixStorage, NewNumbersAreZeroUnlessTheyAreToBeOverwritten) {
   Matrix<double> a(3, 4, 7.0);
   a.resize(3, 6);
   EXPECT_EQ(a(2, 3), 7);
-  EXPECT_EQ(largest_size(a.col(4), 6), 0);
+  EXPECT_EQ(max_norm(a.col(4), 6), 0);
   a.resize_for_overwrite(2, 2);
   EXPECT_EQ(a.size(), 4);
-  EXPECT_EQ(largest_size(a.data(), 4), 7) << "what was there";
+  EXPECT_EQ(max_norm(a.data(), 4), 7) << "what was there";
 }
 
 TEST(ParallelBlocks, EveryBlockOnceWorkersInRangeAndAlone) {
@@ -312,8 +303,8 @@ TEST(ParallelBlocks, BlocksCoverTheRangeOnce) {
 template <class T>
 void check_sums() {
   for (const Index size : {0, 1, 15, 16, 17, 100}) {
-    const Matrix<T> x = random_matrix<T>(std::max<Index>(size, 1), 1, 3),
-                    y = random_matrix<T>(std::max<Index>(size, 1), 1, 4);
+    const Matrix<T> x = synthetic::gaussian<T>(std::max<Index>(size, 1), 1, 3),
+                    y = synthetic::gaussian<T>(std::max<Index>(size, 1), 1, 4);
     double product = 0, sizes = 0, largest = 0;
     for (Index i = 0; i < size; ++i) {
       product += static_cast<double>(x(i, 0)) * static_cast<double>(y(i, 0));
@@ -321,8 +312,8 @@ void check_sums() {
       largest = std::max(largest, std::abs(static_cast<double>(x(i, 0))));
     }
     EXPECT_NEAR(inner_product(x.data(), y.data(), size), product, 1e-13 * static_cast<double>(size));
-    EXPECT_NEAR(sum_of_sizes(x.data(), size), sizes, 1e-13 * static_cast<double>(size));
-    EXPECT_EQ(largest_size(x.data(), size), largest);
+    EXPECT_NEAR(l1_norm(x.data(), size), sizes, 1e-13 * static_cast<double>(size));
+    EXPECT_EQ(max_norm(x.data(), size), largest);
   }
 }
 
@@ -344,7 +335,7 @@ TEST(BlasKernels, FallbackGivesWayAndProductsAgree) {
   if (gotoblas_dynamic_quit == nullptr) GTEST_SKIP() << "the BLAS here does not choose its kernels";
   if (std::getenv("OPENBLAS_CORETYPE") != nullptr) GTEST_SKIP() << "OPENBLAS_CORETYPE is set";
   const std::string before = openblas_get_corename();
-  const Matrix<double> A = random_matrix<double>(70, 50, 1), B = random_matrix<double>(50, 90, 2);
+  const Matrix<double> A = synthetic::gaussian<double>(70, 50, 1), B = synthetic::gaussian<double>(50, 90, 2);
   Matrix<double> slow(70, 90), fast(70, 90);
   make_blas_fall_back();
   ASSERT_STREQ(openblas_get_corename(), "Prescott");

@@ -344,21 +344,13 @@ TEST(Encode, ScoresDoNotDependOnTheUnitOfTheUserWeights) {
 TEST(Encode, MisuseIsNamed) {
   const auto p = synthetic::make<double>({}), other = synthetic::make<double>({19, 10, 8});
   const auto model = planted_model(p);
-  const auto error_of = [](auto&& call) {
-    try {
-      call();
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
-  const std::string text = error_of([&] { encode(model, other.problem(), {}, {}); });
+  const std::string text = synthetic::error_of([&] { encode(model, other.problem(), {}, {}); });
   EXPECT_NE(text.find("features of the data = 19"), std::string::npos) << text;
   EXPECT_NE(text.find("= 20"), std::string::npos) << text;
-  EXPECT_NE(error_of([&] { score(model, other.problem(), {}, {}); }), "");
+  EXPECT_NE(synthetic::error_of([&] { score(model, other.problem(), {}, {}); }), "accepted");
   const Matrix<double> codes(7, 3), fit_codes(8, 3);
-  EXPECT_NE(error_of([&] { reconstruct<double>(model, codes, {}); }).find("= 7"), std::string::npos);
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(synthetic::error_of([&] { reconstruct<double>(model, codes, {}); }).find("= 7"), std::string::npos);
+  EXPECT_NE(synthetic::error_of([&] {
               reconstruct<double>(model, fit_codes, {1, 1});
             }).find("sample_scale = 2"),
             std::string::npos);

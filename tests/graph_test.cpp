@@ -7,10 +7,13 @@
 #include <numeric>
 #include <string>
 
-#include "algebra/random.hpp"
+#include "synthetic.hpp"
 
 namespace pacewise {
 namespace {
+
+using synthetic::expect_error;
+using synthetic::gaussian;
 
 Eigen::MatrixXd full(const Sparse& a) {
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(a.rows, a.cols);
@@ -38,13 +41,6 @@ void expect_eigenvalues_in(const Sparse& a, double low, double high) {
   EXPECT_LE(values.maxCoeff(), high + 1e-12);
 }
 
-Matrix<double> gaussian(Index m, Index n, std::uint64_t seed) {
-  Random random(seed);
-  Matrix<double> X(m, n);
-  for (Index p = 0; p < X.size(); ++p) X.data()[p] = random.normal();
-  return X;
-}
-
 Options options(GraphKind kind, EdgeWeight weight = EdgeWeight::binary, const char* space = "raw") {
   Options out;
   out.graph = kind;
@@ -57,16 +53,6 @@ Options options(GraphKind kind, EdgeWeight weight = EdgeWeight::binary, const ch
 /// NaN is a missing entry
 Graph build(const Matrix<double>& X, const Options& o) {
   return build_graph<double>(prepare<double>({X, {}}, Normalize::none), o, {});
-}
-
-template <class Call>
-void expect_error(const Call& call, const std::string& part) {
-  try {
-    call();
-    ADD_FAILURE() << "accepted; expected \"" << part << "\"";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
 }
 
 bool has_note(const Graph& graph, const std::string& part) {
@@ -146,7 +132,7 @@ TEST(Laplacian, BadInput) {
 }
 
 TEST(CheckLaplacian, AcceptsWhatWeBuildAndRefusesTheRest) {
-  const Matrix<double> X = gaussian(4, 150, 2);
+  const Matrix<double> X = gaussian<double>(4, 150, 2);
   for (const GraphKind kind : {GraphKind::knn, GraphKind::hypergraph})
     for (const bool normalized : {false, true}) {
       Options o = options(kind);
@@ -181,7 +167,7 @@ TEST(CheckLaplacian, FindsOneBadPairAmongMany) {
 }
 
 TEST(CheckLaplacian, SemidefiniteWithoutDominanceIsAccepted) {
-  const Matrix<double> numbers = gaussian(40, 12, 12);
+  const Matrix<double> numbers = gaussian<double>(40, 12, 12);
   const Eigen::MatrixXd half = Eigen::Map<const Eigen::MatrixXd>(numbers.data(), 40, 12);
   const Sparse L = from_full(half * half.transpose());
   double margin = 0;
@@ -243,7 +229,7 @@ TEST(Graph, CosineWeights) {
 }
 
 TEST(Graph, SpectraAndNullVectors) {
-  const Matrix<double> X = gaussian(5, 80, 3);
+  const Matrix<double> X = gaussian<double>(5, 80, 3);
   for (const EdgeWeight weight : kWeights) {
     Options o = options(GraphKind::knn, weight);
     expect_eigenvalues_in(build(X, o).laplacian, 0, 2);
@@ -264,7 +250,7 @@ TEST(Graph, SpectraAndNullVectors) {
 }
 
 TEST(Graph, KnnIsTheUnionOfBothDirections) {
-  const Matrix<double> X = gaussian(3, 60, 4);
+  const Matrix<double> X = gaussian<double>(3, 60, 4);
   Options o = options(GraphKind::knn);
   o.normalized_laplacian = false;
   const Graph graph = build(X, o);
@@ -275,7 +261,7 @@ TEST(Graph, KnnIsTheUnionOfBothDirections) {
 
 TEST(Graph, PermutingSamplesPermutesTheGraph) {
   const Index n = 90;
-  const Matrix<double> X = gaussian(20, n, 5);
+  const Matrix<double> X = gaussian<double>(20, n, 5);
   Matrix<double> Y(20, n);
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < 20; ++i) Y(i, j * 7 % n) = X(i, j);
@@ -293,7 +279,7 @@ TEST(Graph, PermutingSamplesPermutesTheGraph) {
 }
 
 TEST(Graph, AnyNumberOfThreadsGivesTheSame) {
-  const Matrix<double> X = gaussian(30, 600, 6);
+  const Matrix<double> X = gaussian<double>(30, 600, 6);
   Control control;
   control.threads = 1;
   const Graph one = build_graph<double>(X, options(GraphKind::hypergraph, EdgeWeight::heat, "half:10"), control);
@@ -304,7 +290,7 @@ TEST(Graph, AnyNumberOfThreadsGivesTheSame) {
 }
 
 TEST(Graph, FloatAndDoubleAgree) {
-  const Matrix<double> X = gaussian(15, 200, 7);
+  const Matrix<double> X = gaussian<double>(15, 200, 7);
   const Graph a = build(X, options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"));
   const Graph b = build_graph<float>(cast<float>(MatrixView<const double>(X)),
                                      options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"), {});
@@ -312,7 +298,7 @@ TEST(Graph, FloatAndDoubleAgree) {
 }
 
 TEST(Graph, CoordinatesOfTheUser) {
-  const Matrix<double> points = gaussian(3, 50, 8);
+  const Matrix<double> points = gaussian<double>(3, 50, 8);
   const Options o = options(GraphKind::hypergraph, EdgeWeight::cosine);
   const Graph given = build_graph_from_neighbours<double>(nearest<double>(points, o.k, {}), points, o);
   EXPECT_EQ(given.laplacian, build(points, o).laplacian);
@@ -326,13 +312,13 @@ TEST(Graph, DegenerateData) {
         EXPECT_NO_THROW(check_laplacian(graph.laplacian));
         EXPECT_NO_THROW(check_laplacian(build(Matrix<double>(4, 12), options(kind, weight, space)).laplacian));
       }
-  const Graph none = build(gaussian(2, 5, 9), options(GraphKind::none));
+  const Graph none = build(gaussian<double>(2, 5, 9), options(GraphKind::none));
   EXPECT_TRUE(none.laplacian.empty());
   EXPECT_TRUE(none.incidence.empty());
 }
 
 TEST(Graph, NotesSayWhatWasDone) {
-  Matrix<double> X = gaussian(6, 50, 10);
+  Matrix<double> X = gaussian<double>(6, 50, 10);
   for (Index j = 0; j < 30; ++j) X(j % 6, j) = std::nan("");
   EXPECT_TRUE(has_note(build(X, options(GraphKind::knn)), "10.0% of the entries are missing: the graph's distances"));
   const Graph filled = build(X, options(GraphKind::knn, EdgeWeight::binary, "half:40"));
@@ -353,11 +339,11 @@ TEST(Graph, NotesSayWhatWasDone) {
 }
 
 TEST(Graph, BadInput) {
-  const Matrix<double> X = gaussian(3, 8, 11);
+  const Matrix<double> X = gaussian<double>(3, 8, 11);
   Options o = options(GraphKind::knn);
   o.k = 8;
   expect_error([&] { build(X, o); }, "k = 8: must be less than the number of samples, 8");
-  expect_error([&] { build(gaussian(3, 1, 1), options(GraphKind::knn)); }, "k = 3");
+  expect_error([&] { build(gaussian<double>(3, 1, 1), options(GraphKind::knn)); }, "k = 3");
   o.k = 0;
   expect_error([&] { build(X, o); }, "k = 0: must be an integer >= 1");
   o.k = 3;

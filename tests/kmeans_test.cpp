@@ -7,29 +7,21 @@
 #include <limits>
 #include <numeric>
 
-#include "algebra/random.hpp"
 #include "evaluate/scores.hpp"
+#include "synthetic.hpp"
 
 namespace {
 
 using namespace pacewise;
+using synthetic::gaussian;
 using Labels = std::vector<std::int32_t>;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-template <class T>
-Matrix<T> cloud(Index m, Index n, std::uint64_t seed) {
-  Random random(seed);
-  Matrix<T> x(m, n);
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < m; ++i) x(i, j) = static_cast<T>(random.normal());
-  return x;
-}
-
 /// n samples about k centres at distance 20 and more; sample j belongs to blob j % k.
 template <class T>
 Matrix<T> blobs(Index m, Index n, Index k, std::uint64_t seed) {
-  Matrix<T> x = cloud<T>(m, n, seed);
+  Matrix<T> x = gaussian<T>(m, n, seed);
   for (Index j = 0; j < n; ++j) x(j % k % m, j) += static_cast<T>(30 * (1 + j % k / m));
   return x;
 }
@@ -83,7 +75,7 @@ TYPED_TEST_SUITE(KMeansTest, Precisions);
 
 TYPED_TEST(KMeansTest, EveryRunIsConsistentAndAtAFixedPoint) {
   using T = TypeParam;
-  const Matrix<T> x = cloud<T>(9, 700, 1);
+  const Matrix<T> x = gaussian<T>(9, 700, 1);
   for (const Seeding init : {Seeding::random, Seeding::plus_plus}) {
     KMeansOptions options{.clusters = 6, .init = init, .runs = 4, .tol = 0};
     for (const KMeansRun& r : run(x, options)) {
@@ -107,7 +99,7 @@ TYPED_TEST(KMeansTest, EveryRunIsConsistentAndAtAFixedPoint) {
 
 TYPED_TEST(KMeansTest, InertiaNeverRisesOverIterations) {
   using T = TypeParam;
-  const Matrix<T> x = cloud<T>(5, 400, 2);
+  const Matrix<T> x = gaussian<T>(5, 400, 2);
   std::vector<double> last(5, std::numeric_limits<double>::infinity());
   double first = 0;
   for (int iterations = 1; iterations <= 25; ++iterations) {
@@ -125,7 +117,7 @@ TYPED_TEST(KMeansTest, InertiaNeverRisesOverIterations) {
 
 TYPED_TEST(KMeansTest, MoreClustersAreNotWorse) {
   using T = TypeParam;
-  const Matrix<T> x = cloud<T>(3, 250, 3);
+  const Matrix<T> x = gaussian<T>(3, 250, 3);
   double last = std::numeric_limits<double>::infinity();
   for (Index k = 1; k <= 12; ++k) {
     const double now = best_inertia(run(x, {.clusters = k, .runs = 20}));
@@ -137,7 +129,7 @@ TYPED_TEST(KMeansTest, MoreClustersAreNotWorse) {
 
 TYPED_TEST(KMeansTest, OneClusterIsTheMean) {
   using T = TypeParam;
-  const Matrix<T> x = cloud<T>(4, 300, 4);
+  const Matrix<T> x = gaussian<T>(4, 300, 4);
   double inertia = 0;
   for (Index i = 0; i < 4; ++i) {
     double mean = 0;
@@ -183,7 +175,7 @@ TYPED_TEST(KMeansTest, ReachesTheOptimumOfATinySet) {
   const Index n = 9;
   const int k = 3;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const Matrix<T> x = cloud<T>(2, n, 50 + seed);
+    const Matrix<T> x = gaussian<T>(2, n, 50 + seed);
     double optimum = std::numeric_limits<double>::infinity();
     for (int code = 0; code < 19683; ++code) {  // 3^9 partitions
       Matrix<double> center(2, k);
@@ -248,7 +240,7 @@ TYPED_TEST(KMeansTest, EmptyClustersAreFilled) {
 
 TYPED_TEST(KMeansTest, SameBitsForAnyNumberOfThreads) {
   using T = TypeParam;
-  const Matrix<T> x = cloud<T>(17, 1100, 8);
+  const Matrix<T> x = gaussian<T>(17, 1100, 8);
   for (const int runs : {1, 7}) {
     const KMeansOptions options{.clusters = 9, .runs = runs, .max_iter = 20, .seed = 3};
     const auto expected = run(x, options, 1);
@@ -267,7 +259,7 @@ TYPED_TEST(KMeansTest, SameBitsForAnyNumberOfThreads) {
 
 TYPED_TEST(KMeansTest, ARunDependsOnSeedAndItsNumberAlone) {
   using T = TypeParam;
-  const Matrix<T> x = cloud<T>(4, 200, 9);
+  const Matrix<T> x = gaussian<T>(4, 200, 9);
   const auto many = run(x, {.clusters = 7, .runs = 6, .seed = 5}), few = run(x, {.clusters = 7, .runs = 3, .seed = 5});
   for (std::size_t r = 0; r < few.size(); ++r) EXPECT_EQ(many[r].centers, few[r].centers);
   EXPECT_NE(many[0].assignment, many[1].assignment);
@@ -307,7 +299,7 @@ TYPED_TEST(KMeansTest, UnitNormClustersDirections) {
 
 TYPED_TEST(KMeansTest, StridedSamples) {
   using T = TypeParam;
-  const Matrix<T> whole = cloud<T>(8, 90, 10);
+  const Matrix<T> whole = gaussian<T>(8, 90, 10);
   const MatrixView<const T> part = whole.view().block(2, 10, 4, 60);
   Matrix<T> copy(4, 60);
   for (Index j = 0; j < 60; ++j) std::copy_n(part.col(j), 4, copy.col(j));
@@ -318,7 +310,7 @@ TYPED_TEST(KMeansTest, StridedSamples) {
 
 /// A large offset drowns the matrix product |c|^2 - 2 x.c in rounding; the direct distances must decide.
 TEST(KMeansRounding, LargeOffset) {
-  Matrix<double> x = cloud<double>(6, 300, 11);
+  Matrix<double> x = gaussian<double>(6, 300, 11);
   const KMeansOptions options{.clusters = 5, .runs = 3, .tol = 0};
   for (Index j = 0; j < 300; ++j)
     for (Index i = 0; i < 6; ++i) x(i, j) = std::round(x(i, j) * 1024) / 1024;  // the offset below is then exact
@@ -334,7 +326,7 @@ TEST(KMeansRounding, LargeOffset) {
 
 /// D^2 sampling: with two far points and a crowd at 0, plus-plus seeding (one iteration) hits all three almost always.
 TEST(KMeansSeeding, PlusPlusSpreadsTheSeeds) {
-  Matrix<double> x = cloud<double>(2, 1000, 12);
+  Matrix<double> x = gaussian<double>(2, 1000, 12);
   for (Index j = 0; j < 1000; ++j)
     for (Index i = 0; i < 2; ++i) x(i, j) *= 1e-3;
   x(0, 998) = 100;
@@ -391,7 +383,7 @@ TEST(KMeansRepair, NoClusterIsLeftEmptyWhileASampleCanBeSpared) {
 }
 
 TEST(KMeansControl, CancelAndDeadlineLeaveRunsOut) {
-  const Matrix<double> x = cloud<double>(4, 500, 13);
+  const Matrix<double> x = gaussian<double>(4, 500, 13);
   std::atomic<bool> cancel{true};
   Control control;
   control.cancel = &cancel;
@@ -407,7 +399,7 @@ TEST(KMeansControl, CancelAndDeadlineLeaveRunsOut) {
 }
 
 TEST(KMeansOptionsTest, EachBadValueHasItsMessage) {
-  const Matrix<double> x = cloud<double>(2, 10, 14);
+  const Matrix<double> x = gaussian<double>(2, 10, 14);
   const auto message = [](const Matrix<double>& data, const KMeansOptions& options) -> std::string {
     try {
       run(data, options);

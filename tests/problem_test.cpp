@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "algebra/random.hpp"
+#include "synthetic.hpp"
 
 namespace {
 
@@ -31,13 +31,9 @@ class ProblemTest : public testing::Test {
   static Problem<T> problem(const Matrix<T>& x, Weights<T> weights = {}) { return {x.view(), std::move(weights)}; }
 
   static std::string message(const Problem<T>& p) {
-    try {
-      validate(p);
-    } catch (const Error& error) {
-      EXPECT_THROW(prepare(p, Normalize::none), Error);
-      return error.what();
-    }
-    return "accepted";
+    const std::string text = synthetic::error_of([&] { validate(p); });
+    EXPECT_EQ(synthetic::error_of([&] { prepare(p, Normalize::none); }), text);
+    return text;
   }
 };
 using Precisions = testing::Types<float, double>;
@@ -445,12 +441,7 @@ TYPED_TEST(ProblemTest, GivenNormalizationIsChecked) {
   using T = TypeParam;
   const Matrix<T> x = this->values(2, 3);
   const auto fails = [&](const Normalization<T>& given, const std::string& expected) {
-    try {
-      prepare(this->problem(x), Normalize::none, &given);
-      ADD_FAILURE() << "accepted; expected: " << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(std::string(error.what()), expected);
-    }
+    EXPECT_EQ(synthetic::error_of([&] { prepare(this->problem(x), Normalize::none, &given); }), expected);
   };
   fails({Normalize::standard, {0, 0, 0}, {1, 1}},
         "given: shift and scale of length 3 and 2 must equal the number of features, 2");

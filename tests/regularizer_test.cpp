@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "algebra/error.hpp"
+#include "synthetic.hpp"
 
 namespace {
 
@@ -151,19 +151,9 @@ TEST(Regularizer, NamesParseAndRoundTrip) {
   }
 }
 
-template <class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 TEST(Regularizer, UnknownNameIsRejectedWithTheChoices) {
   for (const char* bad : {"", "Linear", "lin", "hard "}) {
-    const std::string text = error_of([&] { parse_regularizer(bad); });
+    const std::string text = synthetic::error_of([&] { parse_regularizer(bad); });
     EXPECT_NE(text.find(std::string("regularizer = ") + bad), std::string::npos) << text;
     for (const auto name : regularizer_names()) EXPECT_NE(text.find(name), std::string::npos) << text << name;
   }
@@ -186,7 +176,7 @@ TEST(Regularizer, BadParametersAreRejectedWithNameValueAndRule) {
                                          {Mixture{1}, "mixture_ratio", "= 1", "in (0, 1)"},
                                          {Mixture{-2}, "mixture_ratio", "= -2", "in (0, 1)"},
                                          {Mixture{nan}, "mixture_ratio", "nan", "in (0, 1)"}}) {
-    const std::string text = error_of([&] { validate(c.bad); });
+    const std::string text = synthetic::error_of([&] { validate(c.bad); });
     EXPECT_NE(text.find(c.name), std::string::npos) << text;
     EXPECT_NE(text.find(c.value), std::string::npos) << text;
     EXPECT_NE(text.find(c.rule), std::string::npos) << text;

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "algebra/random.hpp"
+#include "synthetic.hpp"
 
 namespace pacewise {
 namespace {
@@ -29,12 +29,7 @@ Sparse random_sparse(Index rows, Index cols, double density, std::uint64_t seed)
 }
 
 std::string message(const Sparse& a) {
-  try {
-    check_symmetric(a, "thing");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return synthetic::error_of([&] { check_symmetric(a, "thing"); });
 }
 
 void expect_says(const std::string& text, const std::string& part) {
@@ -123,8 +118,8 @@ TEST(Sparse, ReverseCuthillMcKeeOrdersShuffledPathsAndGrids) {
 
 TEST(Sparse, SymmetryCheckNamesWhatIsWrong) {
   const Sparse good = sparse_from_triplets(2, 2, {{0, 0, 1.0}, {0, 1, -1.0}, {1, 0, -1.0}, {1, 1, 1.0}});
-  EXPECT_EQ(message(good), "");
-  EXPECT_EQ(message(Sparse{}), "");
+  EXPECT_EQ(message(good), "accepted");
+  EXPECT_EQ(message(Sparse{}), "accepted");
   expect_says(message(sparse_from_triplets(2, 3, {})), "thing: is 2 x 3, must be square");
   expect_says(message(sparse_from_triplets(2, 2, {{0, 1, 1.0}})), "must be symmetric");
   Sparse bad = good;

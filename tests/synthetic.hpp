@@ -1,7 +1,10 @@
 // Data with a known answer: a planted dictionary, sparse codes, and corruption at known places.
 #pragma once
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +34,32 @@ inline constexpr bool sanitized = false;
 inline bool small() {
   const char* text = std::getenv("PACEWISE_TEST_SCALE");
   return text != nullptr && std::string_view(text) == "small";
+}
+
+/// Normal numbers
+template <class T>
+Matrix<T> gaussian(Index m, Index n, std::uint64_t seed, double shift = 0) {
+  Random random(seed);
+  Matrix<T> X(m, n);
+  for (Index p = 0; p < X.size(); ++p) X.data()[p] = static_cast<T>(random.normal() + shift);
+  return X;
+}
+
+/// What the Error says that `call` throws; "accepted" where it throws none
+template <class Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// .. which must hold `part`
+template <class Call>
+void expect_error(const Call& call, const std::string& part) {
+  EXPECT_NE(error_of(call).find(part), std::string::npos) << error_of(call) << "; expected: " << part;
 }
 
 struct Recipe {

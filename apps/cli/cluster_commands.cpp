@@ -71,9 +71,7 @@ int run_cluster(const ClusterArguments& a) {
   KMeansOptions options = a.options;
   options.init = a.init == "random" ? Seeding::random : Seeding::plus_plus;
   options.unit_norm = a.normalize == "unit";
-  Control control;
-  control.threads = a.data.threads;
-  control.cancel = &interrupted();
+  Control control = control_of(a.data);
   console.stage(fmt::format("clustering {} samples, {} runs", n, options.runs));
   const std::vector<KMeansRun> runs = kmeans<double>(points.view(), options, control);
   if (interrupted()) throw Interrupted("interrupted; nothing was written");
@@ -134,9 +132,7 @@ int run_graph(const GraphArguments& a) {
   Problem<double> problem;
   problem.values = table.values;
   const Data<double> data = prepare(problem, a.options.normalize);
-  Control control;
-  control.threads = a.data.threads;
-  control.cancel = &interrupted();
+  Control control = control_of(a.data);
   if (a.options.k >= table.samples())
     throw ReadError(fmt::format("{}: holds {} samples; k = {} neighbours need more", printable(a.data.path, 200),
                                 table.samples(), a.options.k));

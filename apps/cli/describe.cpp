@@ -62,9 +62,7 @@ std::string shape_of(const Table<double>& table) {
 
 int describe_data(const InfoArguments& a) {
   Console console(false, Progress::automatic);
-  Control control;
-  control.threads = a.data.threads;
-  control.cancel = &interrupted();
+  Control control = control_of(a.data);
   const Table<double> table = read_as_stored(a.data, console);
   const Extent range = range_of(table, control);
   if (interrupted()) throw Interrupted("interrupted");

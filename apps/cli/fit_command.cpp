@@ -138,9 +138,7 @@ class FitRun {
   }
 
   Result<T> fit_data() {
-    Control control;
-    control.threads = a_.data.threads;
-    control.cancel = &interrupted();
+    Control control = control_of(a_.data);
     if (a_.max_seconds) control.end_after(*a_.max_seconds);
     const bool graph = (options_.alpha > 0 || options_.gamma > 0) && options_.graph != GraphKind::none && !graph_;
     const std::string doing =
@@ -187,11 +185,9 @@ class FitRun {
     k.clusters = std::min<Index>(static_cast<Index>(labels_->names.size()), table_.samples());
     k.unit_norm = true;
     k.seed = options_.seed;
-    Control control;
-    control.threads = a_.data.threads;
     Clustering out;
     double least = std::numeric_limits<double>::infinity();
-    for (KMeansRun& run : kmeans<T>(model.codes, k, control)) {
+    for (KMeansRun& run : kmeans<T>(model.codes, k, control_of(a_.data).to_the_end())) {
       out.runs.push_back(clustering_scores(labels_->value, run.assignment));
       if (!(run.inertia < least)) continue;
       least = run.inertia;
@@ -242,9 +238,7 @@ class FitRun {
     console_.stage("writing " + a_.output);
     std::optional<Result<T>> shown;  // the page shows the data too
     if (!a_.report.empty()) shown = result;
-    Control control;
-    control.threads = a_.data.threads;
-    Model<T> m = make_model(std::move(result), problem_, sources_, control);
+    Model<T> m = make_model(std::move(result), problem_, sources_, control_of(a_.data).to_the_end());
     m.sample_shape = table_.sample_shape;
     m.feature_names = table_.feature_names;
     m.save(a_.output);

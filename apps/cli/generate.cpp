@@ -88,7 +88,7 @@ std::string man_page(const CLI::App& app) {
   for (const CLI::App* sub : commands_of(app))
     out << ".B pacewise " << sub->get_name() << "\n.RI" << roff(positionals_of(*sub)) << " [ options ]\n.br\n";
   out << ".SH DESCRIPTION\n"
-      << "Pacewise learns a dictionary and sparse codes from data with outliers, corrupted entries and holes.\n"
+      << "Pacewise learns a dictionary and sparse codes from data with outliers, corrupted and missing entries.\n"
       << "Files hold samples as rows: .npy, .npz, .csv, .tsv, MATLAB .mat, IDX, Matrix Market .mtx, HDF5\n"
       << "(file.h5:/path), or a folder of images. NaN is a missing entry.\n";
   for (const CLI::App* sub : commands_of(app)) {

@@ -59,6 +59,13 @@ Sparse sparse_of(const Table<double>& table) {
 
 }  // namespace
 
+Control control_of(const DataSource& source) {
+  Control control;
+  control.threads = source.threads;
+  control.cancel = &interrupted();
+  return control;
+}
+
 template <class T>
 Table<T> read_data(const DataSource& source, Console& console) {
   Table<T> table = read_dense<T>(source.path, options_of(source), console);

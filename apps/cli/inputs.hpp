@@ -6,6 +6,7 @@
 #include "apps/cli/console.hpp"
 #include "graph/graph.hpp"
 #include "io/table.hpp"
+#include "model/model_file.hpp"
 #include "storage/file_error.hpp"
 
 namespace pacewise::cli {
@@ -16,6 +17,9 @@ struct DataSource {
   std::string variable, label_column;
   int threads = 0;
 };
+
+/// Its threads, and Ctrl-C
+Control control_of(const DataSource& source);
 
 /// Dense values of the file; Interrupted where the user stops it.
 template <class T>
@@ -41,6 +45,13 @@ Matrix<double> read_points(const std::string& path, Index samples, Console& cons
 
 /// Finite numbers, a row of the file in a column.
 Matrix<double> read_matrix(const std::string& path, Console& console);
+
+/// body(model, console) with the model that a command names, in its precision
+template <class Arguments, class Body>
+int with_model(const Arguments& a, const Body& body) {
+  Console console(a.quiet, Progress::automatic);
+  return std::visit([&](const auto& model) { return body(model, console); }, load_model(a.model));
+}
 
 /// Runs `body`, which has to do with a file: what the library says about its arguments ("values: inf at ..", "k = 9:
 /// must be ..") then begins with the name of that file.

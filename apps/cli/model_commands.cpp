@@ -44,9 +44,7 @@ std::vector<Figure> figures_of(const ModelDataArguments& a, const Model<T>& mode
   if (!a.points_file.empty()) inputs.graph_points = &points.emplace(read_points(a.points_file, model.samples, console));
   if (sources_of(problem, inputs).data_checksum != model.sources.data_checksum)
     console.note(printable(a.data.path, 200) + ": these are not the bytes the model was fitted to");
-  Control control;
-  control.threads = a.data.threads;
-  control.cancel = &interrupted();
+  Control control = control_of(a.data);
   const std::function<void(double)> neighbours = [&](double share) { console.fraction("neighbours", share); };
   control.progress = &neighbours;
   console.stage("recomputing objective and certificates");
@@ -111,9 +109,7 @@ TextTable info_table(const nlohmann::json& h) {
 }  // namespace
 
 int run_verify(const ModelDataArguments& a) {
-  Console console(a.quiet, Progress::automatic);
-  const AnyModel any = load_model(a.model);
-  return std::visit([&](const auto& model) { return verify_with(a, model, console); }, any);
+  return with_model(a, [&](const auto& model, Console& console) { return verify_with(a, model, console); });
 }
 
 int run_info(const InfoArguments& a) {

@@ -15,13 +15,6 @@
 namespace pacewise::cli {
 namespace {
 
-Control control_of(const DataSource& data) {
-  Control control;
-  control.threads = data.threads;
-  control.cancel = &interrupted();
-  return control;
-}
-
 void stop_if_interrupted() {
   if (interrupted()) throw Interrupted("interrupted; nothing was written");
 }
@@ -166,24 +159,18 @@ int run_encode(const ModelDataArguments& a) {
   check_table_path("--output", a.output);
   check_table_path("--weights-out", a.weights_out);
   check_table_path("--scale-out", a.scale_out);
-  Console console(a.quiet, Progress::automatic);
-  const AnyModel any = load_model(a.model);
-  return std::visit([&](const auto& model) { return encode_with(a, model, console); }, any);
+  return with_model(a, [&](const auto& model, Console& console) { return encode_with(a, model, console); });
 }
 
 int run_score(const ModelDataArguments& a) {
   check_table_path("--output", a.output);
   check_table_path("--confidence", a.confidence);
-  Console console(a.quiet, Progress::automatic);
-  const AnyModel any = load_model(a.model);
-  return std::visit([&](const auto& model) { return score_with(a, model, console); }, any);
+  return with_model(a, [&](const auto& model, Console& console) { return score_with(a, model, console); });
 }
 
 int run_reconstruct(const ReconstructArguments& a) {
   check_table_path("--output", a.output);
-  Console console(a.quiet, Progress::automatic);
-  const AnyModel any = load_model(a.model);
-  return std::visit([&](const auto& model) { return reconstruct_with(a, model, console); }, any);
+  return with_model(a, [&](const auto& model, Console& console) { return reconstruct_with(a, model, console); });
 }
 
 }  // namespace pacewise::cli

@@ -156,7 +156,7 @@ void add_map(Page& page, const FitReport<T>& report, std::pair<Index, Index> sha
       last_weights(r, samples));
   page.heading(features ? "Weights of the features" : "Weights of the entries");
   const std::string greys =
-      std::string("Black 0: not believed, white 1") + (!features && r.data.missing > 0 ? ", grey: missing." : ".");
+      std::string("Black 0: not trusted, white 1") + (!features && r.data.missing > 0 ? ", grey: missing." : ".");
   if (features) {
     page.frames(greys, frames);
     return;

@@ -30,12 +30,12 @@ PACEWISE_WIDE_TEMPLATE double inner_product(const T* x, const T* y, Index size) 
 }
 
 template <class T>
-PACEWISE_WIDE_TEMPLATE double sum_of_sizes(const T* x, Index size) {
+PACEWISE_WIDE_TEMPLATE double l1_norm(const T* x, Index size) {
   return sum(size, [=](Index i) { return static_cast<double>(std::abs(x[i])); });
 }
 
 template <class T>
-PACEWISE_WIDE_TEMPLATE double largest_size(const T* x, Index size) {
+PACEWISE_WIDE_TEMPLATE double max_norm(const T* x, Index size) {
   T lane[kLanes] = {};
   Index i = 0;
   for (; i + kLanes <= size; i += kLanes)
@@ -55,8 +55,8 @@ template void add_scaled<double, double>(double*, const double*, double, Index);
 
 #define PACEWISE_INSTANTIATE(T)                                \
   template double inner_product<T>(const T*, const T*, Index); \
-  template double sum_of_sizes<T>(const T*, Index);            \
-  template double largest_size<T>(const T*, Index);
+  template double l1_norm<T>(const T*, Index);                 \
+  template double max_norm<T>(const T*, Index);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

@@ -8,9 +8,9 @@ namespace pacewise {
 template <class T>
 double inner_product(const T* x, const T* y, Index size);
 template <class T>
-double sum_of_sizes(const T* x, Index size);  // sum |x_i|
+double l1_norm(const T* x, Index size);  // sum |x_i|
 template <class T>
-double largest_size(const T* x, Index size);  // max |x_i|
+double max_norm(const T* x, Index size);  // max |x_i|
 /// y += f x
 template <class U, class T>
 void add_scaled(U* y, const T* x, U f, Index size);

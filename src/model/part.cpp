@@ -157,7 +157,7 @@ void Part<T>::measure(const Matrix<T>& B, Level level, bool exact, const Control
                        if (level == Level::feature)
                          for (Index i = 0; i < m; ++i) sum[i] += static_cast<double>(loss[i]);
                        else
-                         losses_[first + j] = static_cast<T>(sum_of_sizes<float>(loss, m));
+                         losses_[first + j] = static_cast<T>(l1_norm<float>(loss, m));
                    });
   for (Index i = 0; i < rows.size(); ++i) losses_[i] = static_cast<T>(rows[i]);
 }

@@ -190,10 +190,10 @@ double loss_quantile(Index pieces, const LossesInPieces<T>& losses, double share
   std::vector<Sum> sums(static_cast<std::size_t>(pieces));
   std::vector<Count<T>> workers(static_cast<std::size_t>(thread_count(control)));
   losses([&](Index piece, const T* l, Index count, int worker) {
-    sums[static_cast<std::size_t>(piece)] = {sum_of_sizes<T>(l, count), count};
+    sums[static_cast<std::size_t>(piece)] = {l1_norm<T>(l, count), count};
     Count<T>& mine = workers[static_cast<std::size_t>(worker)];
     for (Index u = 0; u < count; ++u) ++mine.members[class_of(l[u])];
-    mine.largest = std::max(mine.largest, static_cast<T>(largest_size<T>(l, count)));
+    mine.largest = std::max(mine.largest, static_cast<T>(max_norm<T>(l, count)));
   });
   Sum total;
   for (const Sum& sum : sums) total = {total.losses + sum.losses, total.units + sum.units};

@@ -108,7 +108,7 @@ CodeSums CodeTerms<T>::sums_in(MatrixView<const T> S, bool laplacian, const Cont
     for (Index j = first; j < first + count; ++j) {
       const T* s = S.col(j);
       std::copy_n(s, r, own.begin());
-      if (penalty_.atom.empty()) sum.absolute += sum_of_sizes<U>(own.data(), r);
+      if (penalty_.atom.empty()) sum.absolute += l1_norm<U>(own.data(), r);
       for (Index k = 0; k < r && !penalty_.atom.empty(); ++k)
         sum.absolute += static_cast<double>(std::abs(s[k])) * penalty_.atom[k];
       sum.square += inner_product<U>(own.data(), own.data(), r);

@@ -40,8 +40,8 @@ template <class T>
 void add_some(const T* losses, const T* v, bool best, const char* observed, Index units, const Regularizer& regularizer,
               double lambda, PaceSums& sums) {
   if (v == nullptr && std::isinf(lambda)) {  // all in, all 1; what is not observed has no loss
-    sums.fit[0] += sum_of_sizes<T>(losses, units);
-    sums.largest[0] = std::max(sums.largest[0], largest_size<T>(losses, units));
+    sums.fit[0] += l1_norm<T>(losses, units);
+    sums.largest[0] = std::max(sums.largest[0], max_norm<T>(losses, units));
     for (double* all : {sums.weight, sums.in, sums.count}) all[0] += static_cast<double>(units);
     return;
   }
@@ -135,7 +135,7 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
       else if (level == Level::feature)
         for (Index i = 0; i < m; ++i) rows(i, first / kBlock) += static_cast<double>(loss[i]);
       else
-        losses[first + j] = static_cast<T>(sum_of_sizes<T>(loss, m));
+        losses[first + j] = static_cast<T>(l1_norm<T>(loss, m));
     }
   });
   if (level == Level::feature)

@@ -11,10 +11,6 @@
 namespace pacewise {
 namespace {
 
-using test::content;
-using test::has;
-using test::Scratch;
-
 template <class Action>
 std::string write_error_of(const Action& action) {
   try {

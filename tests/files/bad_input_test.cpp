@@ -6,13 +6,7 @@
 namespace pacewise {
 namespace {
 
-using test::has;
 using namespace std::string_literals;
-using test::npy;
-using test::raw;
-using test::read_error_of;
-using test::Scratch;
-
 struct Bad {
   const char* name;  // of the file
   std::string bytes;

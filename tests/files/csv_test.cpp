@@ -9,11 +9,6 @@
 namespace pacewise {
 namespace {
 
-using test::has;
-using test::read_error_of;
-using test::Scratch;
-using test::values_of;
-
 std::string random_digits(Random& random, Index count) {
   std::string out;
   for (; count > 0; --count) out += static_cast<char>('0' + random.below(10));

@@ -7,11 +7,6 @@
 namespace pacewise {
 namespace {
 
-using test::has;
-using test::read_error_of;
-using test::Scratch;
-using test::values_of;
-
 class Hdf5Writer {
  public:
   explicit Hdf5Writer(const std::string& path, bool exists = false)
@@ -105,7 +100,7 @@ TEST(Hdf5File, BehindAMatlabHeaderWithoutClasses) {
     writer.numbers("X", H5T_IEEE_F64LE, {2, 3}, {1, 3, 5, 2, 4, 6});
     writer.numbers("Y", H5T_STD_U8LE, {1, 3}, {9, 4, 9});
   }
-  std::string bytes = test::content(path), head = "MATLAB 7.3 MAT-file";
+  std::string bytes = content(path), head = "MATLAB 7.3 MAT-file";
   head.resize(124, ' ');
   bytes.replace(0, 128, head + std::string("\0\2IM", 4));
   const Table<double> table = read_table<double>(scratch.file("a.mat", bytes));
@@ -135,7 +130,7 @@ TEST(Hdf5File, ErrorsAreSilentAndTheCallersPrinterIsRestored) {
   const Scratch scratch;
   const std::string path = scratch.path("a.h5");
   { Hdf5Writer(path).numbers("X", H5T_IEEE_F64LE, {100, 20}, std::vector<double>(2000, 1.5)); }
-  const std::string bytes = test::content(path);
+  const std::string bytes = content(path);
   H5E_auto2_t before = nullptr, after = nullptr;
   void* data = nullptr;
   H5Eget_auto2(H5E_DEFAULT, &before, &data);

@@ -1,34 +1,12 @@
-#include <zlib.h>
-
 #include "scratch.hpp"
 
 namespace pacewise {
 namespace {
 
-using test::has;
-using test::raw;
-using test::read_error_of;
-using test::Scratch;
-using test::values_of;
-
 std::string idx(char type, const std::vector<std::uint32_t>& shape, const std::string& data) {
   std::string out = {'\0', '\0', type, static_cast<char>(shape.size())};
   for (const std::uint32_t length : shape) out += raw(length, true);
   return out + data;
-}
-
-std::string gzipped(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  std::string out(text.size() + 1000, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 template <class S>
@@ -54,8 +32,9 @@ TEST(IdxFile, ImagesWithTheLabelsBeside) {
   const std::string images = idx(8, {2, 2, 3}, "abcdefghijkl"), labels = idx(8, {2}, "\x07\x02");
   for (const bool packed : {false, true}) {
     const std::string suffix = packed ? ".gz" : "";
-    const std::string path = scratch.file("d/t10k-images-idx3-ubyte" + suffix, packed ? gzipped(images) : images);
-    scratch.file("d/t10k-labels-idx1-ubyte" + suffix, packed ? gzipped(labels) : labels);
+    const std::string path =
+        scratch.file("d/t10k-images-idx3-ubyte" + suffix, packed ? deflated(images, 16 + MAX_WBITS) : images);
+    scratch.file("d/t10k-labels-idx1-ubyte" + suffix, packed ? deflated(labels, 16 + MAX_WBITS) : labels);
     EXPECT_FALSE(read_table<float>(path).labels) << "only when asked";
     ReadOptions options;
     options.labels_beside = true;
@@ -75,24 +54,27 @@ TEST(IdxFile, ImagesWithTheLabelsBeside) {
 
 TEST(GzipFile, AnyStreamFormatAndSeveralMembers) {
   const Scratch scratch;
-  EXPECT_EQ(read_table<double>(scratch.file("a.csv.gz", gzipped("1,2\n") + gzipped("3,4\n"))).samples(), 2);
-  EXPECT_EQ(
-      values_of(read_table<double>(scratch.file("a.npy.gz", gzipped(test::npy("<f8", "(2,)", raw(1.5) + raw(2.5)))))),
-      (std::vector<double>{1.5, 2.5}));
+  EXPECT_EQ(read_table<double>(
+                scratch.file("a.csv.gz", deflated("1,2\n", 16 + MAX_WBITS) + deflated("3,4\n", 16 + MAX_WBITS)))
+                .samples(),
+            2);
+  EXPECT_EQ(values_of(read_table<double>(
+                scratch.file("a.npy.gz", deflated(npy("<f8", "(2,)", raw(1.5) + raw(2.5)), 16 + MAX_WBITS)))),
+            (std::vector<double>{1.5, 2.5}));
 }
 
 /// 9 MB of zeros become 72 MB of numbers, 8000 times the size of the file: they are all there.
 TEST(GzipFile, WhatIsReallyThereIsNoClaim) {
   const Scratch scratch;
-  const std::string zeros = test::npy("|u1", "(9000, 1000)", std::string(9000000, '\0'));
-  EXPECT_EQ(read_table<double>(scratch.file("z.npy.gz", gzipped(zeros))).samples(), 9000);
+  const std::string zeros = npy("|u1", "(9000, 1000)", std::string(9000000, '\0'));
+  EXPECT_EQ(read_table<double>(scratch.file("z.npy.gz", deflated(zeros, 16 + MAX_WBITS))).samples(), 9000);
 }
 
 TEST(GzipFile, DamageIsNamed) {
   const Scratch scratch;
   std::string text;
   for (int i = 0; i < 4000; ++i) text += std::to_string(i * 7919 % 10007) + ",2\n";
-  const std::string good = gzipped(text);
+  const std::string good = deflated(text, 16 + MAX_WBITS);
   const auto error = [&](const std::string& bytes) {
     return read_error_of([&] { read_table<double>(scratch.file("a.csv.gz", bytes)); });
   };
@@ -102,8 +84,8 @@ TEST(GzipFile, DamageIsNamed) {
   flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 0xff);
   EXPECT_TRUE(has(error(flipped), "damaged"));
   EXPECT_TRUE(has(error(good + "more"), "bytes follow"));
-  EXPECT_TRUE(has(error(gzipped("")), "empty"));
-  EXPECT_TRUE(has(error(gzipped(good)), "compressed twice"));
+  EXPECT_TRUE(has(error(deflated("", 16 + MAX_WBITS)), "empty"));
+  EXPECT_TRUE(has(error(deflated(good, 16 + MAX_WBITS)), "compressed twice"));
 }
 
 }  // namespace

@@ -6,11 +6,6 @@
 namespace pacewise {
 namespace {
 
-using test::has;
-using test::read_error_of;
-using test::Scratch;
-using test::values_of;
-
 void write_png(const std::string& path, unsigned width, unsigned height, int depth, int colour,
                const std::vector<unsigned char>& bytes) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -122,7 +117,7 @@ TEST(ImageFolder, ProblemsNameTheFiles) {
   {
     const Scratch scratch;
     write_png(scratch.path("a.png"), 64, 64, 8, PNG_COLOR_TYPE_GRAY, std::vector<unsigned char>(4096, 9));
-    const std::string bytes = test::content(scratch.path("a.png"));
+    const std::string bytes = content(scratch.path("a.png"));
     for (std::size_t cut = 9; cut < bytes.size(); cut += 5) {
       const std::string error = read_error_of([&] { read_table<float>(scratch.file("c.png", bytes.substr(0, cut))); });
       EXPECT_TRUE(has(error, "PNG"));

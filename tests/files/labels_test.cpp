@@ -3,12 +3,6 @@
 namespace pacewise {
 namespace {
 
-using test::has;
-using test::npy;
-using test::raw;
-using test::read_error_of;
-using test::Scratch;
-
 Labels labels_in(const std::string& name, const std::string& bytes, Index samples = -1,
                  const ReadOptions& options = {}) {
   const Scratch scratch;

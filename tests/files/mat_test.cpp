@@ -5,11 +5,6 @@
 namespace pacewise {
 namespace {
 
-using test::has;
-using test::read_error_of;
-using test::Scratch;
-using test::values_of;
-
 /// Writes variables with matio, in v5 (packed or not) or v7.3.
 class MatWriter {
  public:
@@ -147,7 +142,7 @@ TEST(MatFile, TruncationAndOtherClassesAreErrors) {
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * i % 1009);
       writer.matrix<double>("X", MAT_C_DOUBLE, MAT_T_DOUBLE, {1000, 3}, values);
     }
-    const std::string bytes = test::content(path);
+    const std::string bytes = content(path);
     for (const double share : {0.1, 0.5, 0.9}) {
       const std::string cut = bytes.substr(0, static_cast<std::size_t>(static_cast<double>(bytes.size()) * share));
       const std::string error = read_error_of([&] { read_table<double>(scratch.file("cut.mat", cut)); });

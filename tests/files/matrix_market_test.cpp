@@ -3,10 +3,6 @@
 namespace pacewise {
 namespace {
 
-using test::has;
-using test::Scratch;
-using test::values_of;
-
 Table<double> parse(const std::string& text) {
   const Scratch scratch;
   return read_table<double>(scratch.file("a.mtx", "%%MatrixMarket matrix " + text));

@@ -5,11 +5,6 @@
 namespace pacewise {
 namespace {
 
-using test::npy;
-using test::raw;
-using test::Scratch;
-using test::values_of;
-
 /// 3 samples of 2 features, 1..6, in type S.
 template <class S>
 std::string six(bool big, bool fortran) {

@@ -1,30 +1,7 @@
-#include <zlib.h>
-
 #include "scratch.hpp"
 
 namespace pacewise {
 namespace {
-
-using test::has;
-using test::npy;
-using test::raw;
-using test::read_error_of;
-using test::Scratch;
-using test::values_of;
-
-std::string deflated(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  std::string out(text.size() + 1000, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 struct Member {
   std::string name, content;
@@ -36,7 +13,7 @@ struct Member {
 std::string zip(const std::vector<Member>& members) {
   std::string body, directory;
   for (const Member& m : members) {
-    const std::string data = m.pack ? deflated(m.content) : m.content;
+    const std::string data = m.pack ? deflated(m.content, -MAX_WBITS) : m.content;
     const auto crc = static_cast<std::uint32_t>(
         crc32(0, reinterpret_cast<const Bytef*>(m.content.data()), static_cast<uInt>(m.content.size())));
     const auto size = [&](std::size_t s) { return raw(m.wide ? 0xffffffffU : static_cast<std::uint32_t>(s)); };

@@ -28,7 +28,7 @@ TEST(RealData, PieHasItsSamplesAsColumns) {
   ASSERT_TRUE(table.labels);
   EXPECT_EQ(table.labels->names.size(), 68U);
   ASSERT_EQ(table.notes.size(), 1U);
-  EXPECT_TRUE(test::has(table.notes[0], "transposed"));
+  EXPECT_TRUE(has(table.notes[0], "transposed"));
 }
 
 TEST(RealData, MnistWithItsLabels) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +13,7 @@
 
 #include "io/table.hpp"
 
-namespace pacewise::test {
+namespace pacewise {
 
 /// A folder of its own for one test, removed with it.
 class Scratch {
@@ -88,6 +89,21 @@ std::string raw(T value, bool big = false) {
   return big ? std::string(out.rbegin(), out.rend()) : out;
 }
 
+/// `bits` as zlib has them: 16 + MAX_WBITS for gzip, -MAX_WBITS for the inside of a zip file.
+inline std::string deflated(const std::string& text, int bits) {
+  z_stream stream{};
+  deflateInit2(&stream, 9, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY);
+  std::string out(text.size() + 1000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
 /// A .npy file with the given header fields.
 inline std::string npy(const std::string& type, const std::string& shape, const std::string& data, bool fortran = false,
                        int version = 1) {
@@ -103,4 +119,4 @@ inline std::string npy(const std::string& type, const std::string& shape, const 
   return out + text + data;
 }
 
-}  // namespace pacewise::test
+}  // namespace pacewise

@@ -8,9 +8,6 @@
 namespace pacewise {
 namespace {
 
-using test::content;
-using test::Scratch;
-
 template <class T>
 Matrix<T> sample_matrix() {
   Random random(7);
