@@ -569,8 +569,7 @@ void Fitter<T>::update_consistency() {
 template <class T>
 void Fitter<T>::update_codes() {
   if (over_) return;
-  const bool early = state_.schedule.phase == Phase::plain || state_.schedule.phase == Phase::warm;
-  const int passes = static_cast<int>(early ? tuning_.first_passes : tuning_.passes);
+  const int passes = static_cast<int>(state_.schedule.phase == Phase::polish ? tuning_.passes : tuning_.first_passes);
   record_.certificate.codes = exact_ ? 0 : std::numeric_limits<double>::infinity();
   for (Part<T>& part : parts_) {
     const CodeTerms<T> own = terms(part);
