@@ -28,10 +28,11 @@ THREADS = 2
 
 
 def data(n, m):
-    """Fashion-MNIST in [0, 1]; 100 features: the middle 20 x 20 pixels in 2 x 2 means; 20: made-up samples"""
+    """Fashion-MNIST in [0, 1], float32 where there are 60,000; 100 features: the middle 20 x 20 pixels in 2 x 2 means; 20: made-up samples"""
     if m == 20:
         return pacewise.datasets.synthetic(n, m, 10, corrupted=0).data
-    X = pacewise.datasets.load("fashion-mnist").data[:n] / 255.0
+    X = pacewise.datasets.load("fashion-mnist", dtype=np.float32 if n >= 60000 else np.float64).data[:n]
+    X /= 255
     if m == 100:
         X = X.reshape(n, 28, 28)[:, 4:24, 4:24].reshape(n, 10, 2, 10, 2).mean(axis=(2, 4)).reshape(n, 100)
     return np.ascontiguousarray(X)

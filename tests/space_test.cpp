@@ -98,13 +98,16 @@ TEST(Space, SmallDataAgreeWithTheFullSvd) {
   }
 }
 
-TEST(Space, SketchAgreesWithTheFullSvd) {
-  const Dense X = decaying(280, 320, 0.8, 2);  // both sides above the size that is done exactly
-  const Svd svd = exact_svd(X);
-  for (const Space::Kind kind : kKinds) {
-    const Dense exact = exact_space(svd, kind, 10);
-    expect_same_up_to_sign(theirs(project<double>(ours<double>(X), {kind, 10}, 0, {}).points), exact, 1e-6);
-    expect_same_up_to_sign(theirs(project<float>(ours<float>(X), {kind, 10}, 0, {}).points), exact, 1e-3);
+TEST(Space, SubspaceAgreesWithTheFullSvd) {
+  // both sides above the size that is done exactly; Y Y' is formed, or too large for that
+  for (const auto& [m, n] : {std::pair<Index, Index>{280, 320}, {1030, 270}}) {
+    const Dense X = decaying(m, n, 0.8, 2);
+    const Svd svd = exact_svd(X);
+    for (const Space::Kind kind : kKinds) {
+      const Dense exact = exact_space(svd, kind, 10);
+      expect_same_up_to_sign(theirs(project<double>(ours<double>(X), {kind, 10}, 0, {}).points), exact, 1e-6);
+      expect_same_up_to_sign(theirs(project<float>(ours<float>(X), {kind, 10}, 0, {}).points), exact, 1e-3);
+    }
   }
 }
 
@@ -265,6 +268,23 @@ TEST(Space, RobustKeepsToTheCleanData) {
   const Dense noisy = wild(clean, 2, 0), struck = wild(clean, 0, 0.1);
   EXPECT_LE(off(noisy, Space::Kind::robust), 0.5 * off(noisy, Space::Kind::half));
   EXPECT_LE(off(struck, Space::Kind::robust), 0.3 * off(struck, Space::Kind::half));
+}
+
+// Every sample twice: the 4,096 at even distances, from which the rounds learn, are all there are.
+TEST(Space, RoundsLearnFromSamplesAtEvenDistances) {
+  const Index n = 4096;
+  const Dense X = wild(gaussian(12, 3, 22) * gaussian(3, n, 23), 0.1, 0.05);
+  Matrix<double> once = ours<double>(X), twice(12, 2 * n);
+  for (Index j = 0; j < n; j += 3) once(j % 12, j) = std::nan("");
+  for (Index j = 0; j < 2 * n; ++j) std::copy_n(once.col(j / 2), 12, twice.col(j));
+  for (const Space::Kind kind : {Space::Kind::half, Space::Kind::robust}) {
+    const auto points = [&](const Matrix<double>& x) {
+      return project<double>(prepare<double>({x, {}}, Normalize::none), {kind, 3}, 0, {}).points;
+    };
+    const Matrix<double> one = points(once), two = points(twice);
+    for (Index j = 0; j < 2 * n; ++j)
+      for (Index d = 0; d < 3; ++d) EXPECT_NEAR(two(d, j), one(d, j / 2), 1e-9);
+  }
 }
 
 TEST(Space, ASampleWithoutEntriesHasNoPlace) {

@@ -37,10 +37,10 @@ struct Tuning {
   double row_gram_bytes = 1 << 30;  // Grams of single rows (entry weights) up to this size, else one bound for all rows
 
   // --- cheap steps of a fit (model/fitter.cpp), which the exact ones at the end correct
-  double first_passes = 12;  // proximal passes of a codes step before the pace ..
-  double passes = 18;  // .. and from then on: 12 leave .05 % more of the objective's fall (2,000 x 784), 8 leave .1 %
-                       // (10,000 x 784)
-  double sweeps = 4;   // sweeps over the atoms where nothing ties the samples
+  double first_passes = 12;  // proximal passes of a codes step before the polish ..
+  double passes = 18;        // .. and in it: 12 leave .05 % more of the objective's fall (2,000 x 784), 8 leave .1 %
+                             // (10,000 x 784); 18 during the pace, too, leave .013 % less (four sets of images)
+  double sweeps = 4;         // sweeps over the atoms where nothing ties the samples
   double start_sweeps = 20;  // .. before the first codes are solved to
   double start_tol = 1e-3;   // .. this residual: without, the fit ends .3 % of the fall above (10,000 x 100)
 

@@ -14,7 +14,8 @@ struct LowRank {
 /// Rank min(D, m, n - 1) or less. Missing entries start at their features' means, then a few rounds of "fit the model,
 /// fill in its prediction". `trimmed`: in such rounds, of models of growing rank up to D / 2, entries far from the
 /// prediction are pulled towards it (Tukey's biweight), and replaced by it beyond eight standard deviations of their
-/// feature, so that single gross outliers do not make directions of their own. Same seed, same bits.
+/// feature, so that single gross outliers do not make directions of their own. The rounds learn from 4,096 samples
+/// where there are more, the last fit from all. Same seed, same bits.
 template <class T>
 LowRank low_rank(const Samples<T>& X, const Observed& observed, Index dimensions, bool trimmed, std::uint64_t seed,
                  const Control& control);

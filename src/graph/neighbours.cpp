@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "algebra/dense.hpp"
+#include "algebra/simd.hpp"
 #include "graph/observed.hpp"
 
 namespace pacewise {
 namespace {
 
-constexpr Index kQueries = 256, kTargets = 1024;  // one panel of products; any size gives the same neighbours
-constexpr Index kChunk = 16;                      // targets tested at once
+// one panel of products, 512 KiB of float, in the second-level cache; any size gives the same neighbours
+constexpr Index kQueries = 256, kTargets = 512;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Candidate {
@@ -26,6 +28,15 @@ struct Ranked {
     return distance != other.distance ? distance < other.distance : target < other.target;
   }
 };
+
+/// below = s + low - w c <= bound, target by target; without c where nothing is missing
+template <class R>
+PACEWISE_WIDE_TEMPLATE void mark(const R* s, const R* low, const R* c, R w, R bound, Index targets, char* below) {
+  if (c == nullptr)
+    for (Index t = 0; t < targets; ++t) below[t] = s[t] + low[t] <= bound;
+  else
+    for (Index t = 0; t < targets; ++t) below[t] = s[t] + low[t] - w * c[t] <= bound;
+}
 
 /// The k nearest of every sample of a list. Products in R select a few candidates by a bound on their rounding error;
 /// those are measured exactly, by differences in double, so R changes no answer. With z the centred samples (0 where
@@ -184,29 +195,21 @@ class Search {
         limit < kInfinity ? static_cast<R>(raw > 0 ? raw * up : raw / up) : std::numeric_limits<R>::infinity();
     mine.candidates.clear();
     mine.high.clear();
-    for (Index t = 0; t < targets; t += kChunk) {
-      const Index end = std::min(t + kChunk, targets);
-      const R* low = rounded_low_.data() + target;
-      if (end - t == kChunk && !any_below(s + t, low + t, complete_ ? nullptr : c + t, w, bound)) continue;
-      for (Index p = t; p < end; ++p) {
-        const double common = complete_ ? m : static_cast<double>(c[p]), factor = m / common;
-        if (target + p == i || common < 0.5) continue;
-        const double sum = static_cast<double>(s[p]);
-        const double lower = factor * (sum + low_[target + p] + low_[i] - underflow_);
-        if (lower > limit) continue;
-        mine.candidates.push_back({std::max(lower, 0.0), static_cast<std::int32_t>(target + p)});
-        mine.high.push_back(factor * (sum + high_[target + p] + high_[i] + underflow_));
-      }
+    char below[kTargets + 1];
+    mark(s, rounded_low_.data() + target, c, w, bound, targets, below);
+    below[targets] = 1;  // where the search ends
+    const auto next = [&](Index p) {
+      return static_cast<const char*>(std::memchr(below + p, 1, static_cast<std::size_t>(targets + 1 - p))) - below;
+    };
+    for (Index p = next(0); p < targets; p = next(p + 1)) {
+      const double common = complete_ ? m : static_cast<double>(c[p]), factor = m / common;
+      if (target + p == i || common < 0.5) continue;
+      const double sum = static_cast<double>(s[p]);
+      const double lower = factor * (sum + low_[target + p] + low_[i] - underflow_);
+      if (lower > limit) continue;
+      mine.candidates.push_back({std::max(lower, 0.0), static_cast<std::int32_t>(target + p)});
+      mine.high.push_back(factor * (sum + high_[target + p] + high_[i] + underflow_));
     }
-  }
-
-  static bool any_below(const R* s, const R* low, const R* c, R w, R bound) {
-    int below = 0;
-    if (c == nullptr)
-      for (Index t = 0; t < kChunk; ++t) below |= s[t] + low[t] <= bound;
-    else
-      for (Index t = 0; t < kChunk; ++t) below |= s[t] + low[t] - w * c[t] <= bound;
-    return below != 0;
   }
 
   /// By direct summation in double: eight partial sums, always added in the same order. Equal in both directions to the

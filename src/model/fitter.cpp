@@ -673,9 +673,11 @@ void Fitter<T>::update_dictionary() {
   EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
   if (exact_) {
     const DictionaryReport report = solve_dictionary(
-        sum([&](const Part<T>& part) {
-          return dictionary_curvature(part.dictionary_problem(), true, tuning_, control_);
-        }),
+        [&](bool rows) {
+          return sum([&](const Part<T>& part) {
+            return dictionary_curvature(part.dictionary_problem(), rows, tuning_, control_);
+          });
+        },
         [&](const EigenMatrix<double>& at) {
           return sum([&](const Part<T>& part) { return dictionary_gradient(part.dictionary_problem(), at, control_); });
         },
@@ -748,8 +750,7 @@ void Fitter<T>::update_consistency() {
 template <class T>
 void Fitter<T>::update_codes() {
   if (over_) return;
-  const bool early = state_.schedule.phase == Phase::plain || state_.schedule.phase == Phase::warm;
-  const int passes = static_cast<int>(early ? tuning_.first_passes : tuning_.passes);
+  const int passes = static_cast<int>(state_.schedule.phase == Phase::polish ? tuning_.passes : tuning_.first_passes);
   record_.certificate.codes = exact_ ? 0 : std::numeric_limits<double>::infinity();
   for (Part<T>& part : parts_) {
     const CodeTerms<T> own = terms(part);
@@ -829,7 +830,9 @@ Result<T> Fitter<T>::result() {
       sum([&](const Part<T>& part) { return part.codes_gap(state_.dictionary, terms(part), control_); }).relative();
   const EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
   out.certificate.dictionary = dictionary_residual(
-      sum([&](const Part<T>& part) { return curvature_diagonals(part.dictionary_problem(), control_); }),
+      sum([&](const Part<T>& part) {
+        return dictionary_curvature(part.dictionary_problem(), false, tuning_, control_);
+      }),
       sum([&](const Part<T>& part) { return dictionary_gradient(part.dictionary_problem(), B, control_); }).N,
       options_.positive_atoms, B);
   if (graph_terms() && QQ_.size() > 0) {

@@ -106,17 +106,20 @@ class SweepMixture {
 
 }  // namespace
 
-double Curvature::largest(Index k) const { return diagonal(k).maxCoeff(); }
+double Curvature::largest(Index k) const {
+  return diagonals.size() == 0 ? A(k, k) * f.maxCoeff() : diagonals.col(k).maxCoeff();
+}
 
-Eigen::VectorXd Curvature::diagonal(Index k) const {
-  if (diagonals.size() == 0) return f * A(k, k);
-  return diagonals.col(k);
+bool Curvature::nearly_bound(double share) const {
+  return (diagonals.rowwise().sum().array() >= share * A.trace() * f.array()).all() &&
+         (diagonals.colwise().sum().transpose().array() >= share * f.sum() * A.diagonal().array()).all();
 }
 
 Curvature& Curvature::operator+=(const Curvature& other) {
   A += other.A;
   f = f.cwiseMax(other.f);
   diagonals += other.diagonals;
+  if (other.rows.empty()) rows = Matrix<float>();
   for (Index p = 0; p < rows.size(); ++p) rows.data()[p] += other.rows.data()[p];
   return *this;
 }
@@ -146,7 +149,10 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
                  EigenMatrix<double>& B, const Tuning& tuning, const Control& control) {
   const Index m = B.rows(), r = B.cols();
   const EigenMatrix<double> start = B;
-  EigenMatrix<double> D = EigenMatrix<double>::Zero(m, r);  // B - start
+  EigenMatrix<double> root = curvature.f.cwiseSqrt().replicate(1, r);
+  for (Index k = 0; k < r && curvature.diagonals.size() > 0 && !(curvature.bounded && curvature.rows.empty()); ++k)
+    root.col(k) = (curvature.diagonals.col(k) / std::max(curvature.A(k, k), 1e-300)).cwiseSqrt();
+  EigenMatrix<double> D = EigenMatrix<double>::Zero(m, r);  // root o (B - start)
   Eigen::VectorXd multipliers = Eigen::VectorXd::Zero(r), u(m), b(m);
   SweepMixture mix(tuning);
   double last = std::numeric_limits<double>::infinity();
@@ -154,11 +160,11 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
     const EigenMatrix<double> from = B;
     double moved = 0;
     for (Index k = 0; k < r; ++k) {
-      const Eigen::VectorXd h = curvature.diagonal(k);
+      const Eigen::VectorXd h = curvature.A(k, k) * root.col(k).cwiseAbs2();
       if (!(h.maxCoeff() > 0)) continue;
       u = N.col(k);  // half the negative gradient at start + D
       if (curvature.rows.empty()) {
-        u.noalias() -= curvature.f.asDiagonal() * (D * curvature.A.col(k));
+        u -= root.col(k).cwiseProduct(D * curvature.A.col(k));
       } else {
         for (Index l = 0; l < r; ++l)
           subtract_weighted(u.data(), curvature.rows.col(pair_index(k, l)), D.col(l).data(), m);
@@ -168,6 +174,7 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
       moved = std::max(moved, (b - B.col(k)).norm());
       B.col(k) = b;
       D.col(k) = b - start.col(k);
+      if (curvature.rows.empty()) D.col(k) = D.col(k).cwiseProduct(root.col(k)).eval();
     }
     if (moved <= goal) break;
     if (sweep + 1 == sweeps || sweeps <= static_cast<int>(tuning.mixing)) continue;
@@ -176,6 +183,7 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
     B = mix(from, B);
     project_atoms(B, positive);
     D = B - start;
+    if (curvature.rows.empty()) D = D.cwiseProduct(root);
   }
 }
 
@@ -192,7 +200,7 @@ double dictionary_residual(const Curvature& curvature, const EigenMatrix<double>
   return worst;
 }
 
-DictionaryReport solve_dictionary(const Curvature& curvature,
+DictionaryReport solve_dictionary(const std::function<Curvature(bool rows)>& curvature_of,
                                   const std::function<DictionaryGradient(const EigenMatrix<double>& B)>& gradient,
                                   bool positive, EigenMatrix<double>& B, const StepOptions& options,
                                   const Control& control) {
@@ -200,8 +208,16 @@ DictionaryReport solve_dictionary(const Curvature& curvature,
   const Tuning& tuning = options.tuning;
   project_atoms(B, positive);
   DictionaryReport report;
+  Curvature curvature = curvature_of(false);
+  const auto single_rows = [&] {
+    curvature = curvature_of(true);
+    curvature.bounded = true;
+  };
+  bool matched = curvature.diagonals.size() > 0 && curvature.nearly_bound(1 - tuning.nearly_complete);
+  if (curvature.diagonals.size() > 0 && !matched) single_rows();
   EigenMatrix<double> best = B;
-  double best_residual = std::numeric_limits<double>::infinity(), waited = 0, ceiling = best_residual;
+  double best_residual = std::numeric_limits<double>::infinity(), waited = 0, ceiling = best_residual,
+         last = best_residual;
   while (true) {
     const DictionaryGradient at = gradient(B);
     if (control.stop()) break;
@@ -219,7 +235,17 @@ DictionaryReport solve_dictionary(const Curvature& curvature,
     report.converged = best_residual <= options.tol;
     if (report.converged || waited > tuning.patience || report.rounds >= options.max_rounds) break;
     ++report.rounds;
-    const double goal = std::max(options.tol / 4, tuning.sweep_share * residual);
+    // at this rate, more than `patience` rounds to go
+    if (matched && report.rounds > 1 &&
+        !(std::pow(residual / last, tuning.patience) * residual <= options.tol && at.fit <= ceiling)) {
+      matched = false;
+      single_rows();
+      B = best;
+      waited = 0;
+      continue;
+    }
+    last = residual;
+    const double goal = std::max(options.tol / 4, (matched ? tuning.inner_share : tuning.sweep_share) * residual);
     sweep_atoms(curvature, at.N, positive, static_cast<int>(tuning.dictionary_sweeps), goal, B, tuning, control);
   }
   B = best;
@@ -305,15 +331,6 @@ Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const T
   const SerialBlas serial;
   const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
   Curvature out;
-  out.f = Eigen::VectorXd::Ones(m);
-  const Index pairs = r * (r + 1) / 2;
-  const double bytes = static_cast<double>(m * pairs) * sizeof(float);
-  if (!p.weights.entry.empty() && rows && bytes <= tuning.row_gram_bytes) {
-    out.rows.resize(m, r * (r + 1) / 2);
-    add_row_grams(p, out.rows, tuning, control);
-    out.diagonals = row_diagonals(p, control);
-    return out;
-  }
   // A = S diag(sample) S', f_i = feature_i times the largest entry weight of row i
   Matrix<T> scaled;
   MatrixView<const T> S = p.S;
@@ -324,13 +341,19 @@ Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const T
     S = scaled;
   }
   out.A = sum_of_outer_products<T>(S, control);
+  out.f = Eigen::VectorXd::Ones(m);
   for (Index i = 0; i < m && !p.weights.feature.empty(); ++i) out.f[i] = static_cast<double>(p.weights.feature[i]);
-  if (!p.weights.entry.empty()) {
-    Eigen::VectorXd most = Eigen::VectorXd::Zero(m);
-    for (Index j = 0; j < n; ++j)
-      for (Index i = 0; i < m; ++i) most[i] = std::max(most[i], static_cast<double>(p.weights.entry(i, j)));
-    out.f = out.f.cwiseProduct(most);
-  }
+  if (p.weights.entry.empty()) return out;
+  Eigen::VectorXd most = Eigen::VectorXd::Zero(m);
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i) most[i] = std::max(most[i], static_cast<double>(p.weights.entry(i, j)));
+  out.f = out.f.cwiseProduct(most);
+  out.diagonals = row_diagonals(p, control);
+  const Index pairs = r * (r + 1) / 2;
+  const double bytes = static_cast<double>(m * pairs) * sizeof(float);
+  if (!rows || bytes > tuning.row_gram_bytes) return out;
+  out.rows.resize(m, pairs);
+  add_row_grams(p, out.rows, tuning, control);
   return out;
 }
 
@@ -338,27 +361,20 @@ template <class T>
 DictionaryReport solve_dictionary(const DictionaryProblem<T>& p, Matrix<T>& B, const StepOptions& options,
                                   const Control& control) {
   EigenMatrix<double> wide = eigen(B).template cast<double>();
-  const Curvature curvature = dictionary_curvature(p, true, options.tuning, control);
-  const DictionaryReport report = solve_dictionary(
-      curvature, [&](const EigenMatrix<double>& at) { return dictionary_gradient(p, at, control); }, p.positive, wide,
-      options, control);
+  const DictionaryReport report =
+      solve_dictionary([&](bool rows) { return dictionary_curvature(p, rows, options.tuning, control); },
+                       [&](const EigenMatrix<double>& at) { return dictionary_gradient(p, at, control); }, p.positive,
+                       wide, options, control);
   eigen(B) = wide.template cast<T>();
   return report;
-}
-
-template <class T>
-Curvature curvature_diagonals(const DictionaryProblem<T>& p, const Control& control) {
-  Curvature out = dictionary_curvature(p, false, {}, control);
-  // max_i sum_j w_ij s_kj^2, which the bounds only overestimate
-  if (!p.weights.entry.empty()) out.diagonals = row_diagonals(p, control);
-  return out;
 }
 
 template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& p, const Matrix<T>& B, const Control& control) {
   const EigenMatrix<double> wide = eigen(B).template cast<double>();
   const Control whole = control.to_the_end();
-  return dictionary_residual(curvature_diagonals(p, whole), dictionary_gradient(p, wide, whole).N, p.positive, wide);
+  return dictionary_residual(dictionary_curvature(p, false, {}, whole), dictionary_gradient(p, wide, whole).N,
+                             p.positive, wide);
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                                 \
@@ -366,7 +382,6 @@ double dictionary_certificate(const DictionaryProblem<T>& p, const Matrix<T>& B,
                                                 const Control&);                                                \
   template DictionaryGradient dictionary_gradient<T>(const DictionaryProblem<T>&, const EigenMatrix<double>&,   \
                                                      const Control&);                                           \
-  template Curvature curvature_diagonals<T>(const DictionaryProblem<T>&, const Control&);                       \
   template Curvature dictionary_curvature<T>(const DictionaryProblem<T>&, bool, const Tuning&, const Control&); \
   template double dictionary_certificate<T>(const DictionaryProblem<T>&, const Matrix<T>&, const Control&);
 PACEWISE_INSTANTIATE(float)

@@ -26,16 +26,18 @@ struct DictionaryGradient {
   }
 };
 
-/// The curvature of the fit in B: for row i of B the Gram matrix M_i = sum_j w_ij v_ij s_j s_j'. Either M_i = f_i A for
-/// all rows (exact without entry weights, else with bounds f_i on them), or one for each row (entry weights).
+/// The curvature of the fit in B: for row i of B the Gram matrix M_i = sum_j w_ij v_ij s_j s_j'. Without entry weights
+/// M_i = f_i A. With them f_i A is a bound; models are diag(t_i) A diag(t_i) with the diagonal of M_i, which is none,
+/// and M_i itself.
 struct Curvature {
   EigenMatrix<double> A;  // r x r
   Eigen::VectorXd f;      // m
   Matrix<float> rows;     // m x r (r + 1) / 2: column k (k + 1) / 2 + l, l <= k, has (M_i)_kl of all rows i; or empty
-  EigenMatrix<double> diagonals;  // (M_i)_kk, m x r: with `rows`, or alone
+  EigenMatrix<double> diagonals;  // (M_i)_kk, m x r, where entries have weights
+  bool bounded = false;           // without `rows` the model is f_i A
 
   double largest(Index k) const;                  // max_i (M_i)_kk
-  Eigen::VectorXd diagonal(Index k) const;        // (M_i)_kk of all rows
+  bool nearly_bound(double share) const;          // each row's and each atom's diagonal is this share of the bound's
   Curvature& operator+=(const Curvature& other);  // that of more samples
 };
 
@@ -54,8 +56,10 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
 double dictionary_residual(const Curvature& curvature, const EigenMatrix<double>& N, bool positive,
                            const EigenMatrix<double>& B);
 
-/// The B-step over data that only `gradient` knows: in memory, or in parts.
-DictionaryReport solve_dictionary(const Curvature& curvature,
+/// The B-step over data that only `gradient` knows: in memory, or in parts. With `rows`, Grams of single rows, where
+/// entry weights differ much, or matched
+/// diagonals would take more than `patience` rounds.
+DictionaryReport solve_dictionary(const std::function<Curvature(bool rows)>& curvature,
                                   const std::function<DictionaryGradient(const EigenMatrix<double>& B)>& gradient,
                                   bool positive, EigenMatrix<double>& B, const StepOptions& options,
                                   const Control& control);
@@ -74,9 +78,6 @@ DictionaryGradient dictionary_gradient(const DictionaryProblem<T>& problem, cons
 template <class T>
 Curvature dictionary_curvature(const DictionaryProblem<T>& problem, bool rows, const Tuning& tuning,
                                const Control& control);
-/// Enough of it for dictionary_residual, and exact: the diagonals
-template <class T>
-Curvature curvature_diagonals(const DictionaryProblem<T>& problem, const Control& control);
 
 template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control);

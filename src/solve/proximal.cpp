@@ -248,7 +248,7 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   }
   struct Component {
     float momentum = 0;
-    double theta = 1;
+    double theta = (1 + std::sqrt(5.0)) / 2;  // that of the second pass: the first has no momentum
     bool active = true;
   };
   Vector<Component> components(graph.components(), {});
