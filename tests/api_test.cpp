@@ -35,7 +35,10 @@ Matrix<T> planted(Index m = 12, Index n = 45) {
   return X;
 }
 
-Options quick() { return {.atoms = 5, .pace_iter = 3, .plain_iter = 2, .warm_iter = 2, .polish = 3, .max_iter = 40}; }
+Options quick() {
+  return {
+      .atoms = 5, .pace = Pace::quantile, .pace_iter = 3, .plain_iter = 2, .warm_iter = 2, .polish = 3, .max_iter = 40};
+}
 
 std::string scratch(const std::string& name) {
   return (std::filesystem::temp_directory_path() / ("pacewise_api_" + std::to_string(::getpid()) + "_" + name))

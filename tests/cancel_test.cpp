@@ -29,6 +29,7 @@ Large large() {
   out.options.alpha = 2;
   out.options.tol = 0;
   out.options.plain_iter = out.options.warm_iter = 1;
+  out.options.pace = Pace::quantile;
   out.options.pace_iter = 10000;
   out.options.max_iter = 10000;
   return out;
@@ -73,6 +74,7 @@ TEST(Cancel, NoMomentOfCancellationLeavesAHalfRecord) {
   Options o;
   o.atoms = 8;
   o.plain_iter = o.warm_iter = 1;
+  o.pace = Pace::quantile;
   o.pace_iter = 1000;
   o.max_iter = 1000;
   o.tol = 0;

@@ -49,6 +49,7 @@ Options training_options(Level level) {
   o.beta_ratio = 0.05;
   o.level = level;
   o.plain_iter = o.warm_iter = 3;
+  o.pace = Pace::quantile;
   o.pace_iter = 5;
   o.polish = 0;
   o.final = 0.9;

@@ -286,6 +286,7 @@ Options small_options(Level level) {
   o.beta_ratio = 0.05;
   o.level = level;
   o.plain_iter = o.warm_iter = 2;
+  o.pace = Pace::quantile;
   o.pace_iter = synthetic::small() ? 2 : 4;
   o.polish = synthetic::small() ? 1 : 3;
   o.tol = 0;
@@ -322,6 +323,7 @@ TEST(Limits, AFitHasTheSameBitsForAnyNumberOfThreads) {
   for (const Level level : kLevels) {
     Options o = small_options(level);
     o.plain_iter = o.warm_iter = o.polish = 1;
+    o.pace = Pace::quantile;
     o.pace_iter = 2;
     o.max_iter = 5;
     const auto one = run(wide.problem(), o, 1);

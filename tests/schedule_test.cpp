@@ -55,9 +55,10 @@ TEST(Schedule, NamesOfPhasesAndPaces) {
 }
 
 TEST(Schedule, PhasesComeInOrderWithTheirCounts) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.plain_iter = 3;
   options.warm_iter = 4;
+  options.pace = Pace::quantile;
   options.pace_iter = 6;
   options.polish = 5;
   const auto states = run(options, {1, 0.5, 0.9});
@@ -72,7 +73,7 @@ TEST(Schedule, PhasesComeInOrderWithTheirCounts) {
 }
 
 TEST(Schedule, PlainAndWarmMayBeLeftOut) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.plain_iter = options.warm_iter = 0;
   EXPECT_EQ(run(options, {1, 0.5, 0.9}).front().phase, Phase::paced);
   options.warm_iter = 1;
@@ -82,7 +83,7 @@ TEST(Schedule, PlainAndWarmMayBeLeftOut) {
 }
 
 TEST(Schedule, GeometricRunsUntilEveryUnitIsInThenPolishes) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.pace = Pace::geometric;
   options.mu = 1.5;
   const auto states = run(options, {10, 1, 0});
@@ -99,14 +100,14 @@ TEST(Schedule, GeometricRunsUntilEveryUnitIsInThenPolishes) {
 }
 
 TEST(Schedule, GeometricKeepsGoingWhileTheLargestLossEqualsLambda) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.pace = Pace::geometric;
   EXPECT_EQ(advance(in_phase(Phase::paced, 2, 1), {2, 0, 0}, options).phase, Phase::paced);
   EXPECT_EQ(advance(in_phase(Phase::paced, 2, 1), {std::nextafter(2.0, 0.0), 0, 0}, options).phase, Phase::polish);
 }
 
 TEST(Schedule, WithoutPolishTheLastLambdaIsHeld) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.polish = 0;
   for (const Pace pace : {Pace::geometric, Pace::quantile}) {
     options.pace = pace;
@@ -122,7 +123,8 @@ TEST(Schedule, WithoutPolishTheLastLambdaIsHeld) {
 }
 
 TEST(Schedule, QuantileSharesRunFromSelectToFinal) {
-  Options options;
+  Options options{.pace = Pace::quantile};
+  options.pace = Pace::quantile;
   options.select = 0.4;
   options.final = 0.9;
   options.pace_iter = 11;
@@ -134,7 +136,8 @@ TEST(Schedule, QuantileSharesRunFromSelectToFinal) {
 }
 
 TEST(Schedule, QuantileTakesTheTargetOfEveryIteration) {
-  Options options;
+  Options options{.pace = Pace::quantile};
+  options.pace = Pace::quantile;
   options.pace_iter = 4;
   const ScheduleState first = advance(in_phase(Phase::warm, kInfinity, options.warm_iter), {9, 2, 0}, options);
   EXPECT_EQ(first.phase, Phase::paced);
@@ -146,7 +149,7 @@ TEST(Schedule, QuantileTakesTheTargetOfEveryIteration) {
 }
 
 TEST(Schedule, NothingToPaceGoesStraightOn) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   EXPECT_EQ(advance(in_phase(Phase::warm, kInfinity, options.warm_iter), {0, 0, 0}, options).phase, Phase::polish);
   EXPECT_EQ(advance(in_phase(Phase::paced, 1, 2), {0, 0, 0}, options).phase, Phase::polish);
   options.polish = 0;
@@ -156,7 +159,7 @@ TEST(Schedule, NothingToPaceGoesStraightOn) {
 }
 
 TEST(Schedule, LevelNoneStaysInWarmUntilItStalls) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.exact_steps = true;
   options.level = Level::none;
   options.max_iter = 40;
@@ -171,7 +174,7 @@ TEST(Schedule, LevelNoneStaysInWarmUntilItStalls) {
 }
 
 TEST(Schedule, StallCountsOnlyAtAFixedPhaseAndLambda) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.exact_steps = true;
   for (const Phase phase : {Phase::plain, Phase::warm, Phase::paced, Phase::held, Phase::polish}) {
     const bool last = phase == Phase::held || phase == Phase::polish;
@@ -191,7 +194,7 @@ TEST(Schedule, StallCountsOnlyAtAFixedPhaseAndLambda) {
 }
 
 TEST(Schedule, CheapStepsThatStallAreFollowedByExactOnes) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   ScheduleState state = in_phase(Phase::held, 1);
   EXPECT_FALSE(exact_steps(state, options));
   state = conclude(conclude(state, 7, 7, 1, options), 7, 7, 2, options);
@@ -208,7 +211,7 @@ TEST(Schedule, CheapStepsThatStallAreFollowedByExactOnes) {
 }
 
 TEST(Schedule, StallIsRelativeToTheMagnitude) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.exact_steps = true;
   options.tol = 1e-3;
   ScheduleState state = in_phase(Phase::polish, kInfinity);
@@ -219,7 +222,7 @@ TEST(Schedule, StallIsRelativeToTheMagnitude) {
 }
 
 TEST(Schedule, MaxIterEndsAnyPhase) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   for (int limit : {1, 4, 8, 13, 26}) {
     options.max_iter = limit;
     const auto states = run(options, {1, 0.5, 0.9});
@@ -229,7 +232,7 @@ TEST(Schedule, MaxIterEndsAnyPhase) {
 }
 
 TEST(Schedule, ReopeningJudgesByTheLimitsOfNow) {
-  Options options;
+  Options options{.pace = Pace::quantile};
   options.max_iter = 5;
   const ScheduleState limited = conclude(in_phase(Phase::warm, kInfinity, 1), 3, 3, 5, options);
   ASSERT_TRUE(limited.finished);

@@ -46,6 +46,7 @@ Result<T> run(const Problem<T>& problem, const Options& options, const Callback<
 /// v with which the returned point was computed; empty: all 1. Cheap iterations leave none behind: those at its losses.
 template <class T>
 const Vector<T>& used_weights(const Result<T>& result) {
+  if (result.state.descent.settled) return result.weights;
   return result.state.weights.empty() && !std::isinf(result.state.schedule.lambda) ? result.weights
                                                                                    : result.state.weights;
 }
@@ -92,7 +93,8 @@ template <class T>
 double slow_pace(const Result<T>& result) {
   const State<T>& state = result.state;
   const Level level = result.options.level;
-  if (level == Level::none || std::isinf(state.schedule.lambda)) return 0;
+  const double lambda = state.descent.settled ? state.descent.lambda : state.schedule.lambda;
+  if (level == Level::none || std::isinf(lambda)) return 0;
   const Index m = result.data.values.rows(), n = result.data.values.cols();
   const auto W = reference::expand(result.data.weights, m, n);
   std::vector<char> seen(static_cast<std::size_t>(unit_count(level, m, n)), 0);
@@ -104,7 +106,7 @@ double slow_pace(const Result<T>& result) {
   const Vector<T>& v = used_weights(result);
   for (std::size_t u = 0; u < seen.size(); ++u)
     if (seen[u] != 0)
-      sum += pace_value(result.options.regularizer, v.empty() ? 1.0 : static_cast<double>(v[u]), state.schedule.lambda);
+      sum += pace_value(result.options.regularizer, v.empty() ? 1.0 : static_cast<double>(v[u]), lambda);
   return static_cast<double>(sum);
 }
 
@@ -146,8 +148,11 @@ void check_reports(const Result<T>& result, const std::string& where) {
     const Record& last = result.state.history.back();
     EXPECT_NEAR(last.objective.total(), result.objective.total(), record_tolerance(last, tol)) << where;
   }
-  const Vector<T> losses = unit_losses<T>(result.data.values, result.data.weights, result.state.dictionary,
-                                          result.state.codes, result.options.level, {});
+  // a descending pace reads weights off where it ended, not at the returned point
+  const Descent<T>& descent = result.state.descent;
+  const Vector<T> losses = unit_losses<T>(
+      result.data.values, result.data.weights, descent.settled ? descent.dictionary : result.state.dictionary,
+      descent.settled ? descent.codes : result.state.codes, result.options.level, {});
   ASSERT_EQ(result.losses.size(), losses.size()) << where;
   for (std::size_t u = 0; u < losses.size(); ++u)
     EXPECT_NEAR(static_cast<double>(result.losses[u]), static_cast<double>(losses[u]), tol) << where << ", unit " << u;

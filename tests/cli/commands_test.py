@@ -217,7 +217,7 @@ class Figures(Case):
         for record in [j, *j["history"]]:
             self.assertEqual(sorted(record["objective_parts"]), sorted(parts))
             self.assertAlmostEqual(sum(record["objective_parts"].values()), record["objective"], places=6)
-            self.assertEqual(sorted(record["certificate"]), ["codes", "consistency", "dictionary"])
+            self.assertEqual(sorted(record["certificate"]), ["codes", "consistency", "dictionary", "weights"])
         for figure in (*j["certificate"].values(), *j["history"][-1]["certificate"].values()):
             self.assertLess(abs(figure), 1)
         cheap = [r["certificate"]["codes"] is None for r in j["history"]]  # not computed there

@@ -1,0 +1,225 @@
+// A descending pace: its rules, and what it finds in data with errors at known places.
+#include "pace/descent.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "evaluate/scores.hpp"
+#include "model/model.hpp"
+#include "model/verify.hpp"
+#include "synthetic.hpp"
+#include "verify.hpp"
+
+namespace {
+
+using namespace pacewise;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The constants of textbooks for 95 % efficiency (Maronna, Martin, Yohai, Robust Statistics)
+TEST(Descent, CutoffsAreThoseOfTheBooks) {
+  EXPECT_NEAR(robust_cutoff(Polynomial{.power = 1.5}), 4.685, 2e-3) << "Tukey";
+  EXPECT_NEAR(robust_cutoff(Welsch{}), 2.985, 2e-3);
+  EXPECT_NEAR(robust_cutoff(Hard{}), 2.795, 1e-2) << "E r^2 [r < c] = .95: chi-square of 3 degrees, root of 7.815";
+}
+
+TEST(Descent, ScalesFallByRootTwoToAQuarterOrToTheScaleGiven) {
+  const auto scales = stage_scales({});
+  ASSERT_EQ(scales.size(), 14U);
+  EXPECT_EQ(scales[0], kInfinity);
+  EXPECT_EQ(scales[1], 16);
+  EXPECT_NEAR(scales[9], 1, 1e-12);
+  EXPECT_EQ(scales.back(), 0.25);
+  const auto given = stage_scales({.lambda_scale = 3});
+  EXPECT_EQ(given.back(), 3);
+  EXPECT_GT(given[given.size() - 2], 3);
+  EXPECT_EQ(stage_scales({.lambda_scale = 20}).size(), 2U);
+}
+
+TEST(Descent, HiddenEntriesAreAShareAndDrawsAreDisjoint) {
+  for (const double entries : {300.0, 5000.0, 30000.0, 1e6}) {
+    const Hiding hiding = plan_hiding(0.05, entries);
+    EXPECT_GE(hiding.share * entries * hiding.draws, std::min(2000.0, entries) * (1 - hiding.share)) << entries;
+    EXPECT_LE(hiding.share * hiding.draws, 1 + 1e-12) << entries;
+  }
+  EXPECT_EQ(plan_hiding(0.05, 1e6).draws, 1);
+  EXPECT_EQ(plan_hiding(0.05, 1e6).share, 0.05);
+  const Hiding hiding{0.1, 10};
+  double first = 0;
+  for (Index j = 0; j < 100; ++j)
+    for (Index i = 0; i < 50; ++i) {
+      int times = 0;
+      for (int draw = 0; draw < 10; ++draw) times += is_hidden(7, hiding, draw, i, j) ? 1 : 0;
+      EXPECT_EQ(times, 1) << "each entry once";
+      first += is_hidden(7, hiding, 0, i, j) ? 1 : 0;
+    }
+  EXPECT_NEAR(first / 5000, 0.1, 0.02);
+}
+
+TEST(Descent, AStageMustGainMoreThanChanceAndTwoPerCent) {
+  const auto stage = [](double error, double gain, double deviation) {
+    const double n = 1000;
+    return Stage{1, 1, n, n * error, -n * gain, n * (deviation * deviation + gain * gain)};
+  };
+  const Stage first = stage(1, 0, 0);
+  EXPECT_TRUE(gains(stage(0.9, 0.1, 1), first)) << "three standard errors";
+  EXPECT_FALSE(gains(stage(0.95, 0.05, 1), first)) << "one and a half";
+  EXPECT_FALSE(gains(stage(0.99, 0.01, 0.01), first)) << "certain, but one per cent";
+  EXPECT_FALSE(gains(stage(1.1, -0.1, 0), first));
+}
+
+synthetic::Recipe recipe(double bad_entries) {
+  synthetic::Recipe out;
+  out.m = 30;
+  out.n = 400;
+  out.bad_entries = bad_entries;
+  return out;
+}
+
+Options options(Level level = Level::element) {
+  Options o;
+  o.atoms = 8;
+  o.beta_ratio = 0.02;
+  o.level = level;
+  o.normalize = Normalize::none;
+  o.alpha = o.gamma = 0;
+  return o;
+}
+
+/// |B S - clean| / |clean| over all entries
+double error_of(const synthetic::Planted<double>& clean, const Result<double>& result) {
+  const auto R = eigen(result.state.dictionary) * eigen(result.state.codes) - eigen(clean.X);
+  return R.norm() / eigen(clean.X).norm();
+}
+
+TEST(Descent, FindsWrongEntriesAndLearnsWithoutThem) {
+  const auto clean = synthetic::make<double>(recipe(0));
+  auto dirty = clean;
+  Random random(5);
+  std::vector<bool> wrong(static_cast<std::size_t>(dirty.X.size()));
+  for (Index u = 0; u < dirty.X.size(); ++u)
+    if (random.uniform() < 0.1) {
+      wrong[static_cast<std::size_t>(u)] = true;
+      dirty.X.data()[u] = random.uniform() < 0.5 ? -2 : 2;
+    }
+  const auto result = verify::run<double>(dirty.problem(), options());
+  verify::check_reports(result, "descending");
+  EXPECT_TRUE(result.state.descent.settled);
+  EXPECT_GT(result.state.descent.chosen, 0);
+  std::vector<double> doubt;
+  for (const double v : result.weights) doubt.push_back(1 - v);
+  EXPECT_GT(auroc(doubt, wrong), 0.97);
+  Options all_in = options(Level::none);
+  EXPECT_LT(error_of(clean, result), 0.5 * error_of(clean, verify::run<double>(dirty.problem(), all_in)));
+  EXPECT_LT(result.certificate.codes, 1e-4);
+  // what is trusted stays, what is not comes from the model
+  const Model<double> model = make_model(Result<double>(result), dirty.problem(), {}, {});
+  const Matrix<double> mended = model.mend(dirty.problem());
+  EXPECT_LT((eigen(mended) - eigen(clean.X)).norm(), 0.4 * (eigen(dirty.X) - eigen(clean.X)).norm());
+  // new samples are judged as those of the training were: the same samples again get nearly the same weights
+  const Encoding<double> again = model.encode(dirty.problem());
+  double apart = 0;
+  for (std::size_t u = 0; u < again.weights.size(); ++u) apart += std::abs(again.weights[u] - model.weights[u]);
+  EXPECT_LT(apart / static_cast<double>(again.weights.size()), 0.03);
+}
+
+TEST(Descent, LeavesCleanDataAlone) {
+  const auto p = synthetic::make<double>(recipe(0));
+  const auto result = verify::run<double>(p.problem(), options());
+  double doubted = 0;
+  for (const double v : result.weights) doubted += v < 0.5 ? 1 : 0;
+  EXPECT_LT(doubted, 0.005 * static_cast<double>(result.weights.size()));
+  const auto plain = verify::run<double>(p.problem(), options(Level::none));
+  EXPECT_LT(error_of(p, result), 1.1 * error_of(p, plain));
+}
+
+TEST(Descent, EveryLevelIsCertifiedVerifiedAndResumedWithTheSameBits) {
+  const auto p = synthetic::make<double>(verify::with_outliers());
+  for (const Level level : {Level::sample, Level::feature, Level::element})
+    for (const bool graph : {false, true}) {
+      const std::string where = std::string(name_of(level)) + (graph ? ", graph" : "");
+      Options o = options(level);
+      o.stage_iter = 2;
+      o.lambda_scale = graph ? std::optional<double>() : 1.0;  // or the choice by hidden entries
+      if (graph) o.alpha = 2, o.gamma = 0.1;
+      std::vector<State<double>> states;
+      const Callback<double> keep = [&](const Record& record, const State<double>& state) {
+        if (record.iteration % 7 == 3 || state.descent.settled) states.push_back(state);
+        return true;
+      };
+      const auto result = verify::run<double>(p.problem(), o, keep);
+      verify::check_reports(result, where);
+      EXPECT_EQ(result.graph.laplacian.empty(), !graph) << where;
+      for (std::size_t at = 0; at < states.size(); at += 1 + states.size() / 4) {
+        const auto resumed = verify::run<double>(p.problem(), o, nullptr, {}, &states[at]);
+        const std::string there = where + ", from iteration " + std::to_string(states[at].iteration);
+        EXPECT_EQ(resumed.state.dictionary, result.state.dictionary) << there;
+        EXPECT_EQ(resumed.state.codes, result.state.codes) << there;
+        EXPECT_EQ(resumed.weights, result.weights) << there;
+      }
+      Control three;
+      three.threads = 3;
+      const auto other = fit<double>(p.problem(), o, three);
+      EXPECT_EQ(other.state.dictionary, result.state.dictionary) << where;
+      EXPECT_EQ(other.weights, result.weights) << where;
+      const Model<double> model = make_model(Result<double>(result), p.problem(), {}, {});
+      for (const Figure& figure : verify(model, p.problem(), {}, {}))
+        EXPECT_TRUE(figure.same) << where << ", " << figure.name << ": " << figure.stated << ", found " << figure.found;
+    }
+}
+
+TEST(Descent, AGrossOutlierCountsForNothing) {
+  auto p = synthetic::make<double>(recipe(0));
+  const auto before = verify::run<double>(p.problem(), options());
+  p.X(3, 5) = 1e4;
+  for (const Normalize how : {Normalize::none, Normalize::unit}) {
+    Options o = options();
+    o.normalize = how;
+    const auto result = verify::run<double>(p.problem(), o);
+    EXPECT_EQ(result.weights[5 * 30 + 3], 0) << name_of(how);
+    const auto R = eigen(result.state.dictionary) * eigen(result.state.codes) - eigen(result.data.values);
+    double rest = R.squaredNorm() - R(3, 5) * R(3, 5);
+    double all = eigen(result.data.values).squaredNorm() - std::pow(result.data.values(3, 5), 2);
+    EXPECT_LT(std::sqrt(rest / all), 0.1) << name_of(how);
+  }
+  EXPECT_TRUE(before.state.descent.settled);
+}
+
+TEST(Descent, HiddenEntriesDoNotReachTheFit) {
+  // Whatever an entry of the only draw holds, the stages are the same to the last bit, but for what is said of it.
+  auto p = synthetic::make<double>(recipe(0.05));
+  Options o = options();
+  o.hidden = 0.5;  // one draw
+  const Hiding hiding = plan_hiding(o.hidden, static_cast<double>(p.X.size()));
+  ASSERT_EQ(hiding.draws, 1);
+  Index i = 0;
+  while (!is_hidden(o.seed, hiding, 0, i, 7)) ++i;
+  const auto dictionaries = [&] {
+    std::vector<Matrix<double>> out;
+    verify::run<double>(p.problem(), o, [&](const Record& record, const State<double>& state) {
+      if (record.phase == Phase::paced) out.push_back(state.dictionary);
+      return record.phase != Phase::polish;
+    });
+    return out;
+  };
+  o.beta = 0.1;  // its share would depend on the data
+  const auto before = dictionaries();
+  p.X(i, 7) += 0.25;
+  EXPECT_EQ(dictionaries(), before);
+}
+
+TEST(Descent, StopsAtAnyIteration) {
+  const auto p = synthetic::make<double>(recipe(0.05));
+  for (const int most : {1, 2, 5, 20, 75}) {
+    Options o = options();
+    o.max_iter = most;
+    const auto result = verify::run<double>(p.problem(), o);
+    EXPECT_EQ(result.termination, Termination::iteration_limit) << most;
+    EXPECT_EQ(result.state.iteration - result.state.schedule.before, most);
+    EXPECT_TRUE(std::isfinite(result.objective.total())) << most;
+  }
+}
+
+}  // namespace
