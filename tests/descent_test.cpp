@@ -150,6 +150,7 @@ TEST(Descent, EveryLevelIsCertifiedVerifiedAndResumedWithTheSameBits) {
         return true;
       };
       const auto result = verify::run<double>(p.problem(), o, keep);
+      EXPECT_EQ(result.detail, "") << where << name_of(result.termination);
       verify::check_reports(result, where);
       EXPECT_EQ(result.graph.laplacian.empty(), !graph) << where;
       for (std::size_t at = 0; at < states.size(); at += 1 + states.size() / 4) {
@@ -165,7 +166,7 @@ TEST(Descent, EveryLevelIsCertifiedVerifiedAndResumedWithTheSameBits) {
       EXPECT_EQ(other.state.dictionary, result.state.dictionary) << where;
       EXPECT_EQ(other.weights, result.weights) << where;
       const Model<double> model = make_model(Result<double>(result), p.problem(), {}, {});
-      for (const Figure& figure : verify(model, p.problem(), {}, {}))
+      for (const Figure& figure : pacewise::verify(model, p.problem(), {}, {}))
         EXPECT_TRUE(figure.same) << where << ", " << figure.name << ": " << figure.stated << ", found " << figure.found;
     }
 }

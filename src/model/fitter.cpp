@@ -598,7 +598,12 @@ void Fitter<T>::begin_iteration() {
   if (ends_stage(state_.schedule, options_)) end_stage();
   if (over_) return;
   const Phase was = state_.schedule.phase;
+  const bool all_in = !paced();
   state_.schedule = advance(state_.schedule, summarize_losses(), options_);
+  if (descends(options_) && all_in && paced() && level_ != Level::element) {  // from here on gross outliers count
+    for (Part<T>& part : parts_) part.set_lambda(state_.schedule.lambda);
+    measure();
+  }
   if (paced()) state_.pace_lambda = state_.schedule.lambda;
   record_ = Record();
   record_.iteration = state_.iteration + 1;

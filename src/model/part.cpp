@@ -419,6 +419,7 @@ double Part<T>::zero_beta() const {
   for (Index j = 0; j < samples(); ++j) {
     double sum = 0;
     for (Index i = 0; i < features(); ++i) {
+      if (data.bounded() && data.gross(i, j)) continue;
       const double wx = static_cast<double>(data.weights(i, j)) * static_cast<double>(data.values(i, j));
       sum += wx * wx;
     }
