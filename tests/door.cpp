@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   for (pacewise::Index k = 0; k < X.size(); ++k)
     if (std::scanf("%lf", X.data() + k) != 1) return 3;
   if (std::strcmp(argv[1], "fit") == 0) {
-    pacewise::fit(X, {.atoms = 5, .pace = Pace::quantile, .pace_iter = 4, .polish = 3}).save(argv[4]);
+    pacewise::fit(X, {.atoms = 5, .pace = pacewise::Pace::quantile, .pace_iter = 4, .polish = 3}).save(argv[4]);
   } else {
     const auto codes = pacewise::load(argv[4]).encode(X).codes;
     for (pacewise::Index k = 0; k < codes.size(); ++k) std::printf("%.17g\n", codes.data()[k]);

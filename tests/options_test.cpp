@@ -122,7 +122,7 @@ TEST(Options, EachRowReadsAndWritesItsOwnMember) {
     OptionValue other = std::vector<double>(128, 2.0);
     if (row.type == Option::Type::flag) other = !std::get<bool>(row.get(before));
     if (row.type == Option::Type::integer) other = std::get<std::int64_t>(row.get(before)) + 1;
-    if (row.type == Option::Type::real) other = row.range.upper == 1 ? 0.75 : 3.25;
+    if (row.type == Option::Type::real) other = row.range.upper <= 1 ? 0.4375 : 3.25;
     if (row.type == Option::Type::choice)
       other = row.choices.front() == to_text(row.get(before)) ? row.choices.back() : row.choices.front();
     row.set(changed, other);

@@ -165,6 +165,12 @@ TEST(Auroc, AgreesWithScikitLearnAndWithTheDefinition) {
   EXPECT_NEAR(auroc(score, positive), right / pairs, 1e-14);
 }
 
+TEST(AveragePrecision, AgreesWithScikitLearn) {
+  EXPECT_DOUBLE_EQ(average_precision({.1, .4, .35, .8}, {false, false, true, true}), 0.8333333333333333);
+  EXPECT_DOUBLE_EQ(average_precision({7, 7, 7, 7}, {false, true, false, false}), 0.25) << "all tied: the share";
+  EXPECT_TRUE(std::isnan(average_precision({1, 2}, {false, false})));
+}
+
 TEST(Auroc, LimitCases) {
   EXPECT_EQ(auroc({1, 2, 3, 4}, {false, false, true, true}), 1);
   EXPECT_EQ(auroc({4, 3, 2, 1}, {false, false, true, true}), 0);

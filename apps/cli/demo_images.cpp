@@ -104,6 +104,7 @@ DemoImages clean_images(const std::string& folder, int per_class, Random& random
 void corrupt(DemoImages& images, Random& random) {
   constexpr Index square = 10;
   const Index n = images.values.cols();
+  images.clean = images.values;
   images.corrupted.assign(static_cast<std::size_t>(n), false);
   images.occluded.assign(static_cast<std::size_t>(n), false);
   images.changed.assign(static_cast<std::size_t>(n * kPixels), false);

@@ -9,6 +9,7 @@ namespace pacewise::cli {
 /// Labelled grey images in [0, 1], 28 x 28 (row by row, a column per image), some of them corrupted.
 struct DemoImages {
   Matrix<float> values;              // 784 x n, corrupted
+  Matrix<float> clean;               // as they were
   std::vector<std::int32_t> labels;  // n
   std::vector<bool> corrupted;       // n: images
   std::vector<bool> changed;         // 784 n: entries whose value the corruption changed

@@ -196,6 +196,23 @@ double auroc(const std::vector<double>& score, const std::vector<bool>& positive
   return pairs / (negatives * positives);
 }
 
+double average_precision(const std::vector<double>& score, const std::vector<bool>& positive) {
+  if (std::isnan(auroc(score, positive))) return std::numeric_limits<double>::quiet_NaN();  // checks them, too
+  std::vector<std::size_t> order(score.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return score[a] > score[b]; });
+  double found = 0, sum = 0;
+  for (std::size_t first = 0; first < order.size();) {  // equal scores are found together
+    std::size_t j = first;
+    double tied = 0;
+    for (; j < order.size() && score[order[j]] == score[order[first]]; ++j) tied += positive[order[j]] ? 1 : 0;
+    found += tied;
+    sum += tied * found / static_cast<double>(j);
+    first = j;
+  }
+  return sum / found;
+}
+
 Spread spread(const std::vector<double>& values) {
   if (values.empty()) throw Error("values: length 0 must be at least 1");
   const double n = static_cast<double>(values.size()), origin = values[0];

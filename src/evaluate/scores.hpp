@@ -16,6 +16,8 @@ double auroc(const std::vector<double>& score, const std::vector<bool>& positive
 struct Spread {
   double mean = 0, sd = 0, min = 0, max = 0;  // sd with n - 1; 0 for one value
 };
+/// Mean precision over the ranks of the positives, equal scores taken together; NaN where there are none.
+double average_precision(const std::vector<double>& score, const std::vector<bool>& positive);
 Spread spread(const std::vector<double>& values);  // at least one
 
 /// The scores by the names of files and of tables.
