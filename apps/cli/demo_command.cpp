@@ -41,7 +41,7 @@ struct Outcome {
   double entry_auroc = 0, entry_precision = 0, image_auroc = 0, mended_error = 0, seconds = 0;
   double score_entry_auroc = std::nan(""), score_image_auroc = std::nan("");  // of SPSC-E alone
   std::vector<double> loss;                                                   // of every entry
-  double lambda = 0;  // the loss at which an entry is not believed at all
+  double lambda = 0;  // the loss at which an entry is not trusted at all
   Result<float> result;
 };
 
@@ -84,17 +84,16 @@ void judge(const DemoImages& images, const Control& control, Outcome& out) {
     }
   out.entry_auroc = auroc(out.loss, images.changed);
   out.entry_precision = average_precision(out.loss, images.changed);
-  EigenMatrix<float> clean = eigen(images.clean), back = eigen(model.dictionary) * eigen(model.codes);
-  for (Index j = 0; j < n; ++j) {
-    clean.col(j) /= data.sample_scale[j];
-    if (!model.descent.settled) continue;
-    const EigenMatrix<float> said = eigen(B) * eigen(S).col(j);
-    for (Index i = 0; i < m; ++i) {
-      const float v = out.result.weights[unit_of(model.options.level, m, i, j)];
-      back(i, j) = v * data.values(i, j) + (1 - v) * said(i, 0);
+  const Matrix<float> back =
+      descent.settled ? model.mend(images.values) : reconstruct<float>(model, model.codes.view(), model.sample_scale);
+  double apart = 0, size = 0;
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < m; ++i) {  // on the scale of unit norm
+      const auto clean = static_cast<double>(images.clean(i, j)), scale = static_cast<double>(data.sample_scale[j]);
+      apart += std::pow((static_cast<double>(back(i, j)) - clean) / scale, 2);
+      size += std::pow(clean / scale, 2);
     }
-  }
-  out.mended_error = static_cast<double>((back - clean).norm() / clean.norm());
+  out.mended_error = std::sqrt(apart / size);
   out.image_auroc = auroc(image, images.corrupted);
 }
 
@@ -175,7 +174,7 @@ TextTable table_of(const std::vector<Outcome>& outcomes) {
   return t;
 }
 
-/// Rows of the picture: corrupted images, what was changed, how far SPSC-E believes each entry, its reconstruction.
+/// Rows of the picture: corrupted images, what was changed, how far SPSC-E trusts each entry, its reconstruction.
 std::string evidence(const DemoImages& images, const Outcome& o) {
   constexpr Index shown = 12;
   const Index m = images.values.rows();
@@ -259,7 +258,7 @@ std::string page_of(const DemoImages& images, const std::vector<Outcome>& outcom
       "is better.");
   page.paragraph(score_text(outcomes) + ".");
   const Outcome& last = outcomes.back();
-  page.heading("Whom SPSC-E believes");
+  page.heading("What SPSC-E trusts");
   page.pictures(
       {{"From top to bottom: corrupted image; what was changed (black); confidence in every entry (black 0, "
         "white 1); reconstruction.",
