@@ -209,12 +209,13 @@ DictionaryReport solve_dictionary(const std::function<Curvature(bool rows)>& cur
   project_atoms(B, positive);
   DictionaryReport report;
   Curvature curvature = curvature_of(false);
+  bool matched = curvature.diagonals.size() > 0;
   const auto single_rows = [&] {
+    matched = false;
     curvature = curvature_of(true);
     curvature.bounded = true;
   };
-  bool matched = curvature.diagonals.size() > 0 && curvature.nearly_bound(1 - tuning.nearly_complete);
-  if (curvature.diagonals.size() > 0 && !matched) single_rows();
+  if (matched && !curvature.nearly_bound(1 - tuning.nearly_complete)) single_rows();
   EigenMatrix<double> best = B;
   double best_residual = std::numeric_limits<double>::infinity(), waited = 0, ceiling = best_residual,
          last = best_residual;
@@ -238,7 +239,6 @@ DictionaryReport solve_dictionary(const std::function<Curvature(bool rows)>& cur
     // at this rate, more than `patience` rounds to go
     if (matched && report.rounds > 1 &&
         !(std::pow(residual / last, tuning.patience) * residual <= options.tol && at.fit <= ceiling)) {
-      matched = false;
       single_rows();
       B = best;
       waited = 0;
@@ -333,25 +333,18 @@ Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const T
   Curvature out;
   // A = S diag(sample) S', f_i = feature_i times the largest entry weight of row i
   Matrix<T> scaled;
-  MatrixView<const T> S = p.S;
   if (!p.weights.sample.empty()) {
-    scaled.resize_for_overwrite(r, n);
-    for (Index j = 0; j < n; ++j)
-      for (Index k = 0; k < r; ++k) scaled(k, j) = static_cast<T>(std::sqrt(p.weights.sample[j])) * p.S(k, j);
-    S = scaled;
+    scaled = Matrix<T>(p.S);
+    for (Index j = 0; j < n; ++j) eigen(scaled).col(j) *= std::sqrt(p.weights.sample[j]);
   }
-  out.A = sum_of_outer_products<T>(S, control);
+  out.A = sum_of_outer_products<T>(scaled.empty() ? p.S : scaled.view(), control);
   out.f = Eigen::VectorXd::Ones(m);
   for (Index i = 0; i < m && !p.weights.feature.empty(); ++i) out.f[i] = static_cast<double>(p.weights.feature[i]);
   if (p.weights.entry.empty()) return out;
-  Eigen::VectorXd most = Eigen::VectorXd::Zero(m);
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < m; ++i) most[i] = std::max(most[i], static_cast<double>(p.weights.entry(i, j)));
-  out.f = out.f.cwiseProduct(most);
+  out.f = out.f.cwiseProduct(eigen(p.weights.entry).rowwise().maxCoeff().template cast<double>());
   out.diagonals = row_diagonals(p, control);
   const Index pairs = r * (r + 1) / 2;
-  const double bytes = static_cast<double>(m * pairs) * sizeof(float);
-  if (!rows || bytes > tuning.row_gram_bytes) return out;
+  if (!rows || static_cast<double>(m * pairs) * sizeof(float) > tuning.row_gram_bytes) return out;
   out.rows.resize(m, pairs);
   add_row_grams(p, out.rows, tuning, control);
   return out;
