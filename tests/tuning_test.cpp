@@ -87,6 +87,7 @@ TEST(Tuning, CheapStepsDoNotDecideTheFit) {
   const auto made = synthetic::make<double>({.m = 30, .n = 200, .r = 24, .active = 4, .noise = 0.05});
   Options options;
   options.atoms = 20;
+  options.pace = Pace::quantile;  // other weights, other objective
   const auto value = [&](const Tuning& tuning) {
     const auto result = fit<double>(made.problem(), options, {}, {}, {.tuning = tuning});
     EXPECT_LE(result.certificate.codes, 1e-5);

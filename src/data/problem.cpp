@@ -317,7 +317,7 @@ Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T
   if (find_bounds && given == nullptr) {
     const RobustMoments all = robust_moments(data);
     data.normalization.center = all.median;
-    if (all.base > 0) data.normalization.reach = all.reach();
+    if (all.reach > 0) data.normalization.reach = all.reach;
   }
   if (data.normalization.kind == Normalize::unit) to_unit_norm(data, control);
   return data;
@@ -326,19 +326,19 @@ Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T
 RobustMoments robust_moments(Vector<double> x) {
   RobustMoments out;
   if (x.empty()) return out;
-  const auto middle = [](Vector<double>& v) {
-    const auto at = v.begin() + std::ssize(v) / 2;
+  const auto quantile = [](Vector<double>& v, double share) {
+    const auto at = v.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(v.size()));
     std::nth_element(v.begin(), at, v.end());
     return *at;
   };
-  out.median = middle(x);
+  out.median = quantile(x, 0.5);
   Vector<double> distance;
   for (const double v : x)
     if (v != out.median) distance.push_back(std::abs(v - out.median));
   if (distance.empty()) return out;
-  out.base = 1.4826 * middle(distance);
-  x.erase(std::remove_if(x.begin(), x.end(), [&](double v) { return std::abs(v - out.median) > out.reach(); }),
-          x.end());
+  out.scale = 1.4826 * quantile(distance, 0.5);  // both are the standard deviation of normal numbers
+  out.reach = 10 * std::max(out.scale, quantile(distance, 0.9) / 1.645);
+  x.erase(std::remove_if(x.begin(), x.end(), [&](double v) { return std::abs(v - out.median) > out.reach; }), x.end());
   out.deviation = moments(x).deviation;
   return out;
 }

@@ -36,11 +36,14 @@ struct Data {
   }
 };
 
-/// Of numbers some of which may be gross outliers: the median; 1.4826 times the median of their distances from it that
-/// are not 0 (a dark background has none); the standard deviation of what lies within ten times that.
+/// Of numbers some of which may be gross outliers. Distances of 0 from the median do not count: a dark background has
+/// no scale.
 struct RobustMoments {
-  double median = 0, base = 0, deviation = 0;
-  double reach() const { return 10 * base; }
+  double median = 0;
+  double scale = 0;  // 1.4826 times the median distance
+  double reach = 0;  // ten times that, or ten times what nine of ten distances say where that is more: what is further
+                     // away is a gross outlier. The middle ones alone may say nothing (a grey of 1 beside one of 0)
+  double deviation = 0;  // standard deviation of what is within reach
 };
 RobustMoments robust_moments(Vector<double> x);
 /// .. of the observed entries, of a million at most, evenly spaced

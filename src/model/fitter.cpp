@@ -570,7 +570,7 @@ LossSummary Fitter<T>::summarize_losses() const {
         if (l > T(0)) roots.push_back(std::sqrt(static_cast<double>(l)));
       const RobustMoments moments = robust_moments(std::move(roots));
       out.center = moments.median;
-      out.spread = moments.base;
+      out.spread = moments.scale;
     }
     return out;
   }
