@@ -104,6 +104,20 @@ double slow_pace(const Result<T>& result) {
         seen[static_cast<std::size_t>(level == Level::element ? j * m + i : (level == Level::feature ? i : j))] = 1;
   long double sum = 0;
   const Vector<T>& v = used_weights(result);
+  if (state.descent.center > 0) {  // F(v) = int_0^l v dt - v l where v is that of the loss l
+    for (std::size_t u = 0; u < seen.size(); ++u) {
+      const double l = static_cast<double>(result.losses[u]), steps = 20000;
+      const auto weight = [&](double loss) {
+        const double e = std::sqrt(loss) - state.descent.center;
+        return e > 0 ? pace_weight(result.options.regularizer, e * e, lambda) : 1.0;
+      };
+      long double area = 0;
+      // beyond its limit a weight of 0 adds nothing
+      for (double at = 0.5; at < steps; ++at) area += weight(at / steps * l) * l / steps;
+      if (seen[u] != 0) sum += area - weight(l) * l;
+    }
+    return static_cast<double>(sum);
+  }
   for (std::size_t u = 0; u < seen.size(); ++u)
     if (seen[u] != 0)
       sum += pace_value(result.options.regularizer, v.empty() ? 1.0 : static_cast<double>(v[u]), lambda);

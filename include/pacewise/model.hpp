@@ -68,9 +68,10 @@ struct Record {
 /// Where the schedule of a run stands.
 struct ScheduleState {
   Phase phase = Phase::plain;
-  int in_phase = 0;  // iterations done in this phase; of a descending pace in this stage
-  int stage = 0;     // of a descending pace; 0: all in
-  int before = 0;    // iterations of earlier draws of a descending pace, which max_iter does not count
+  int in_phase = 0;   // iterations done in this phase; of a descending pace in this stage
+  int stage = 0;      // of a descending pace; 0: all in
+  double center = 0;  // of a descending pace over samples or features: their usual root of a loss
+  int before = 0;     // iterations of earlier draws of a descending pace, which max_iter does not count
   double lambda = std::numeric_limits<double>::infinity();
   double last_objective = std::numeric_limits<double>::quiet_NaN();  // of the same phase and lambda
   bool finished = false;
@@ -83,6 +84,7 @@ struct ScheduleState {
 struct Stage {
   double scale = std::numeric_limits<double>::infinity();   // lambda in robust scales; infinity: all in
   double lambda = std::numeric_limits<double>::infinity();  // as used last
+  double center = 0;                                        // samples, features: of the roots of losses
   double hidden = 0;                                        // number of entries judged so far, in all draws
   double sum = 0;                                           // of e
   double gain = 0, gain_squares = 0;                        // of e - e of the first stage, and of its square
@@ -104,6 +106,7 @@ struct Descent {
   Matrix<T> dictionary;       // m x r, and
   Matrix<T> codes;            // r x n: at the end of the chosen stage, where all weights are judged
   double lambda = std::numeric_limits<double>::infinity();  // .. by this lambda; infinity: all in
+  double center = 0;  // samples, features: a loss counts as far as its root exceeds this
 };
 
 /// Everything the loop carries from one iteration to the next. A run resumed from a stored state goes on with the same

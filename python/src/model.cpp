@@ -146,6 +146,7 @@ class InPrecision {
     own_.descent.stages = descent.stages;
     own_.descent.chosen = descent.chosen;
     own_.descent.lambda = descent.lambda;
+    own_.descent.center = descent.center;
     if (descent.settled) own_.descent.dictionary = cast<T, Other>(descent.dictionary.view());
     if (from.options.level == Level::feature) own_.weights = line(from.weights);
   }

@@ -102,21 +102,25 @@ void descend(const Model<T>& model, const Data<T>& data, const Control& control,
   Part<T> part(data, {}, model.options, tuning, control);
   part.S = Matrix<T>(d.dictionary.cols(), data.values.cols());
   const CodeTerms<T> terms = part.terms(penalty_of(model.options, model.beta), false, {});
-  const auto improve = [&](double lambda, int iterations, double sweeps) {
-    part.set_lambda(lambda);
+  const Level level = model.options.level;
+  const auto improve = [&](double lambda, double center, int iterations, double sweeps) {
+    part.set_lambda(lambda, center);
     for (int it = 0; it < iterations && !control.stop(); ++it) {
-      part.measure(d.dictionary, Level::element, false, control);
+      part.measure(d.dictionary, level, false, control);
+      part.set_pace(lambda, {}, control, center);
       part.improve_codes(d.dictionary, terms, 0, static_cast<int>(sweeps), control);
       ++e.iterations;
     }
   };
-  improve(std::numeric_limits<double>::infinity(), 1, tuning.start_sweeps);
-  for (int t = 0; t <= d.chosen; ++t)
-    improve(d.stages[static_cast<std::size_t>(t)].lambda, stage_iterations(model.options, t), tuning.sweeps);
-  part.measure(d.dictionary, Level::element, true, control);
+  improve(std::numeric_limits<double>::infinity(), 0, 1, tuning.start_sweeps);
+  for (int t = 0; t <= d.chosen; ++t) {
+    const Stage& stage = d.stages[static_cast<std::size_t>(t)];
+    improve(stage.lambda, stage.center, stage_iterations(model.options, t), tuning.sweeps);
+  }
+  part.measure(d.dictionary, level, true, control);
   e.losses = part.losses();
   if (std::isinf(d.lambda)) part.mark_gross();
-  solve_weights(part.losses(), model.options.regularizer, d.lambda, e.weights, control);
+  solve_weights(part.losses(), model.options.regularizer, d.lambda, e.weights, control, d.center);
   if (all_one(e.weights)) e.weights.clear();
   e.codes = std::move(part.S);
 }
@@ -140,15 +144,15 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
   step.tol = options.tol;
   const Penalty penalty = penalty_of(model.options, model.beta);
   const bool weighs_entries = options.paced && model.options.level == Level::element;
-  if (weighs_entries && model.descent.settled) {
+  const bool weighs_samples = weighs_entries || (options.paced && model.options.level == Level::sample);
+  if (weighs_samples && model.descent.settled) {
     descend(model, data, control, e);
-    if (!e.weights.empty()) combine(data.weights, e.weights, Level::element, m, n, effective);
+    if (!e.weights.empty()) combine(data.weights, e.weights, model.options.level, m, n, effective);
   } else {
     const CodesProblem<T> codes{data.values, effective, reference(model), penalty, {}};
     e.codes = Matrix<T>(model.dictionary.cols(), n);
     e.report = solve_codes(codes, e.codes, step, control);
     e.losses = unit_losses<T>(data.values, data.weights, codes.B, e.codes, model.options.level, control);
-    const bool weighs_samples = weighs_entries || (options.paced && model.options.level == Level::sample);
     if (weighs_samples && !std::isinf(model.lambda))
       alternate(model, data, codes, effective, step, options, control, e);
   }

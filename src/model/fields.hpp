@@ -33,6 +33,7 @@ template <Is<Stage> S, class Visit>
 void visit_fields(S& s, Visit&& visit) {
   visit("scale", s.scale);
   visit("lambda", s.lambda);
+  visit("center", s.center);
   visit("hidden", s.hidden);
   visit("sum", s.sum);
   visit("gain", s.gain);
@@ -50,6 +51,7 @@ void visit_fields(S& s, Visit&& visit) {
   visit("chosen", s.chosen);
   visit("settled", s.settled);
   visit("lambda", s.lambda);
+  visit("center", s.center);
 }
 
 template <Is<Record> S, class Visit>
@@ -72,6 +74,7 @@ void visit_fields(S& s, Visit&& visit) {
   visit("in_phase", s.in_phase);
   visit("stage", s.stage);
   visit("before", s.before);
+  visit("center", s.center);
   visit("lambda", s.lambda);
   visit("last_objective", s.last_objective);
   visit("finished", s.finished);

@@ -219,7 +219,7 @@ void Fitter<T>::take_state(State<T> state) {
       part.set_weights(level_ == Level::feature ? state.weights
                                                 : Vector<T>(state.weights.begin() + first * units,
                                                             state.weights.begin() + (first + n) * units));
-    part.set_lambda(state.schedule.lambda);
+    part.set_lambda(state.schedule.lambda, state.schedule.center);
     first += n;
     row += e;
   }
@@ -260,6 +260,7 @@ void Fitter<T>::end_stage() {
   if (t == std::ssize(d.stages)) d.stages.emplace_back().scale = stage_scales(options_)[static_cast<std::size_t>(t)];
   Stage& stage = d.stages[static_cast<std::size_t>(t)];
   stage.lambda = state_.schedule.lambda;
+  stage.center = state_.schedule.center;
   Vector<T> errors;
   for (Part<T>& part : parts_) {
     const Vector<T> more = part.hidden_errors(state_.dictionary, terms(part), d.cap, control_);
@@ -291,6 +292,7 @@ void Fitter<T>::end_stage() {
     state_.schedule.phase = Phase::polish;
     state_.schedule.in_phase = 0;
     state_.schedule.lambda = std::numeric_limits<double>::infinity();
+    state_.schedule.center = 0;
   } else if (last) {
     ++d.draw;
     state_.schedule = ScheduleState();
@@ -308,6 +310,7 @@ void Fitter<T>::keep_stage() {
   Descent<T>& d = state_.descent;
   d.chosen = state_.schedule.stage;
   d.lambda = state_.schedule.lambda;
+  d.center = state_.schedule.center;
   d.dictionary = state_.dictionary;
   d.codes = all_codes();
 }
@@ -333,14 +336,15 @@ template <class T>
 void Fitter<T>::hold_weights() {
   const Descent<T>& d = state_.descent;
   measure_reference();
-  if (level_ == Level::feature) solve_weights(feature_losses_, options_.regularizer, d.lambda, held_weights_, control_);
+  if (level_ == Level::feature)
+    solve_weights(feature_losses_, options_.regularizer, d.lambda, held_weights_, control_, d.center);
   PaceSums sums;
   Index first = 0;
   for (Part<T>& part : parts_) {
     const Vector<T> losses = part.losses();
-    const Vector<T> v = part.hold_weights(d.lambda, held_weights_, control_.to_the_end());
+    const Vector<T> v = part.hold_weights(d.lambda, d.center, held_weights_, control_.to_the_end());
     if (level_ != Level::feature)
-      sums += pace_sums(losses, v, part.observed(), options_.regularizer, d.lambda, control_.to_the_end());
+      sums += pace_sums(losses, v, part.observed(), options_.regularizer, d.lambda, control_.to_the_end(), d.center);
     if (inputs_.graph == nullptr && couples()) {
       Matrix<T> codes(d.codes.view().columns(first, part.samples()));
       std::swap(codes, part.S);
@@ -351,7 +355,7 @@ void Fitter<T>::hold_weights() {
     first += part.samples();
   }
   held_ = level_ == Level::feature ? summarize(feature_losses_, held_weights_, observed(), options_.regularizer,
-                                               d.lambda, control_.to_the_end())
+                                               d.lambda, control_.to_the_end(), d.center)
                                    : sums.summary();
 }
 
@@ -498,8 +502,10 @@ template <class T>
 void Fitter<T>::set_pace() {
   feature_weights_.clear();
   if (level_ == Level::feature && paced())
-    solve_weights(feature_losses_, options_.regularizer, state_.schedule.lambda, feature_weights_, control_);
-  for (Part<T>& part : parts_) part.set_pace(state_.schedule.lambda, feature_weights_, control_);
+    solve_weights(feature_losses_, options_.regularizer, state_.schedule.lambda, feature_weights_, control_,
+                  state_.schedule.center);
+  for (Part<T>& part : parts_)
+    part.set_pace(state_.schedule.lambda, feature_weights_, control_, state_.schedule.center);
 }
 
 /// Fit and F
@@ -507,8 +513,10 @@ template <class T>
 void Fitter<T>::sum_pace() {
   if (level_ == Level::feature && paced()) {
     Vector<T> v = parts_.front().weights();
-    if (!exact_) solve_weights(feature_losses_, options_.regularizer, state_.schedule.lambda, v, control_);
-    pace_ = summarize(feature_losses_, v, observed(), options_.regularizer, state_.schedule.lambda, control_);
+    if (!exact_)
+      solve_weights(feature_losses_, options_.regularizer, state_.schedule.lambda, v, control_, state_.schedule.center);
+    pace_ = summarize(feature_losses_, v, observed(), options_.regularizer, state_.schedule.lambda, control_,
+                      state_.schedule.center);
   } else if (level_ == Level::feature) {
     pace_ = PaceSummary();
     for (const Part<T>& part : parts_) pace_.fit += std::accumulate(part.losses().begin(), part.losses().end(), 0.0);
@@ -601,7 +609,7 @@ void Fitter<T>::begin_iteration() {
   const bool all_in = !paced();
   state_.schedule = advance(state_.schedule, summarize_losses(), options_);
   if (descends(options_) && all_in && paced() && level_ != Level::element) {  // from here on gross outliers count
-    for (Part<T>& part : parts_) part.set_lambda(state_.schedule.lambda);
+    for (Part<T>& part : parts_) part.set_lambda(state_.schedule.lambda, state_.schedule.center);
     measure();
   }
   if (paced()) state_.pace_lambda = state_.schedule.lambda;
@@ -656,7 +664,7 @@ void Fitter<T>::check_descent(const char* step) {
 template <class T>
 void Fitter<T>::update_weights() {
   if (over_) return;
-  for (Part<T>& part : parts_) part.set_lambda(state_.schedule.lambda);
+  for (Part<T>& part : parts_) part.set_lambda(state_.schedule.lambda, state_.schedule.center);
   const bool held = exact_ && paced();  // else the iteration begins with the weights that are best for its lambda
   if (held) sum_pace();
   record_.objective_before = objective_ = objective_now().total();
@@ -860,17 +868,19 @@ Result<T> Fitter<T>::result() {
   out.losses = losses();
   out.lambda = state_.pace_lambda;
   if (level_ != Level::none) {
-    solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_);
+    const double center = state_.descent.center;
+    solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_, center);
     if (state_.descent.settled) {  // those that were used, and how far they are from these
       const Vector<T> now = out.weights;
       measure_reference();
       out.losses = losses();
-      solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_);
+      solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_, center);
       double apart = 0;
       for (std::size_t u = 0; u < now.size(); ++u) apart += std::abs(static_cast<double>(now[u] - out.weights[u]));
       out.certificate.weights = apart / static_cast<double>(now.size());
     }
-    out.selected = summarize(out.losses, out.weights, observed(), options_.regularizer, out.lambda, control_).selected;
+    out.selected =
+        summarize(out.losses, out.weights, observed(), options_.regularizer, out.lambda, control_, center).selected;
   }
   out.termination = termination_;
   out.detail = detail_;

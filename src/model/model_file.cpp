@@ -282,7 +282,7 @@ Model<T> parse_model(const ContainerReader& in) {
   if (!state.is_null()) check_sizes(in, m);
   if (in.version == 1 && m.options.level == Level::feature) read("feature_weights", m.weights);
   if (m.options.level != Level::none && !m.losses.empty())
-    solve_weights(m.losses, m.options.regularizer, m.lambda, m.weights, {});
+    solve_weights(m.losses, m.options.regularizer, m.lambda, m.weights, {}, m.descent.center);
   return m;
 }
 

@@ -89,14 +89,15 @@ void Part<T>::mark_gross() {
 }
 
 template <class T>
-Vector<T> Part<T>::hold_weights(double lambda, const Vector<T>& feature_weights, const Control& control) {
+Vector<T> Part<T>::hold_weights(double lambda, double center, const Vector<T>& feature_weights,
+                                const Control& control) {
   hidden_ = Entries();
   Vector<T> v = feature_weights;
-  if (options_.level != Level::feature) solve_weights(losses_, options_.regularizer, lambda, v, control);
+  if (options_.level != Level::feature) solve_weights(losses_, options_.regularizer, lambda, v, control, center);
   given_ = data.weights;
   if (!all_one(v)) combine(*given_, v, options_.level, features(), samples(), data.weights);
   effective_ = data.weights;
-  lambda_ = std::numeric_limits<double>::infinity();
+  set_lambda(std::numeric_limits<double>::infinity());
   return v;
 }
 
@@ -201,8 +202,8 @@ void Part<T>::entry_losses(Index from, const std::function<void(Index, const U*,
 }
 
 template <class T>
-void Part<T>::set_pace(double lambda, const Vector<T>& feature_weights, const Control& control) {
-  lambda_ = lambda;
+void Part<T>::set_pace(double lambda, const Vector<T>& feature_weights, const Control& control, double center) {
+  set_lambda(lambda, center);
   weights_.clear();
   Vector<T> v = one_copy() && exact_ ? effective_.entry.release() : Vector<T>();
   effective_ = data.weights;
@@ -210,7 +211,7 @@ void Part<T>::set_pace(double lambda, const Vector<T>& feature_weights, const Co
   if (options_.level == Level::feature)
     v = feature_weights;
   else
-    solve_weights(losses_, options_.regularizer, lambda, v, control);
+    solve_weights(losses_, options_.regularizer, lambda, v, control, center);
   set_weights(std::move(v));
 }
 
@@ -241,7 +242,7 @@ template <class T>
 PaceSums Part<T>::pace_sums(const Control& control) const {
   if (exact_)
     return pacewise::pace_sums(losses_, weights(), measured_ == options_.level ? observed_ : std::vector<char>(),
-                               options_.regularizer, lambda_, control);
+                               options_.regularizer, lambda_, control, center_);
   const char* seen = observed_.empty() ? nullptr : observed_.data();
   const bool entries = options_.level == Level::element;
   return parallel_sum(samples(), control, PaceSums{}, [&](Index first, Index count, int, PaceSums& sum) {
@@ -249,9 +250,10 @@ PaceSums Part<T>::pace_sums(const Control& control) const {
     const char* mine = seen == nullptr ? nullptr : seen + first * units;
     Vector<float> scratch;
     if (entries)
-      add_best_weights(block_losses(first, count, scratch), mine, units * count, options_.regularizer, lambda_, sum);
+      add_best_weights(block_losses(first, count, scratch), mine, units * count, options_.regularizer, lambda_, center_,
+                       sum);
     else
-      add_best_weights(losses_.data() + first, mine, count, options_.regularizer, lambda_, sum);
+      add_best_weights(losses_.data() + first, mine, count, options_.regularizer, lambda_, center_, sum);
   });
 }
 

@@ -53,7 +53,7 @@ class Part {
   /// The losses (`measure`) of gross outliers become the largest number: their weight is 0 where all others are 1
   void mark_gross();
   /// All steps from here on weigh with w v, v the weights for the losses now (features: as given), which are returned.
-  Vector<T> hold_weights(double lambda, const Vector<T>& feature_weights, const Control& control);
+  Vector<T> hold_weights(double lambda, double center, const Vector<T>& feature_weights, const Control& control);
   void release_weights();  // .. and with w again
   /// v x + (1 - v) B s, and B s where an entry is missing
   Data<T> mended(const Vector<T>& v, const Matrix<T>& B, const Control& control) const;
@@ -69,11 +69,14 @@ class Part {
   void entry_losses(Index from, const std::function<void(Index, const U*, Index, int)>& use,
                     const Control& control) const;
   /// v for the losses now; at the feature level as given. lambda = infinity: all 1
-  void set_pace(double lambda, const Vector<T>& feature_weights, const Control& control);
+  void set_pace(double lambda, const Vector<T>& feature_weights, const Control& control, double center = 0);
   /// v with which exact steps run; empty: all 1, or not held
   const Vector<T>& weights() const { return one_copy() ? effective_.entry.numbers() : weights_; }
   void set_weights(Vector<T> v);  // of a stored state
-  void set_lambda(double lambda) { lambda_ = lambda; }
+  void set_lambda(double lambda, double center = 0) {
+    lambda_ = lambda;
+    center_ = center;
+  }
   void forget_weights() { effective_ = Weights<T>(); }  // where no step is to follow
   /// v of the entries of cheap steps, for the losses now
   Vector<T> entry_weights(const Control& control) const;
@@ -146,6 +149,7 @@ class Part {
   std::vector<char> observed_;                 // units with data; empty: all
   Vector<double> entry_top_;                   // the largest entry weight of each row; empty: 1
   double lambda_ = std::numeric_limits<double>::infinity();
+  double center_ = 0;  // losses count as far as their roots exceed it
   bool exact_ = true;
   Level measured_ = Level::none;  // of losses_
   Entries where(const std::function<bool(Index i, Index j)>& is, const Control& control) const;

@@ -73,10 +73,10 @@ ScheduleState descend(const ScheduleState& state, const LossSummary& losses, con
   next.before = state.before;
   if (plain) return next;
   next.stage = state.stage + 1;
-  const double root = losses.center + robust_cutoff(options.regularizer) *
-                                          stage_scales(options)[static_cast<std::size_t>(next.stage)] * losses.spread;
-  // a stage lets in no more than the one before; where nothing is left to explain lambda stays
-  if (root > 0) next.lambda = std::min(state.lambda, root * root);
+  const double scale = stage_scales(options)[static_cast<std::size_t>(next.stage)];
+  const double root = robust_cutoff(options.regularizer) * scale * losses.spread;
+  next.center = losses.center;
+  if (root > 0) next.lambda = root * root;  // else nothing is left to explain
   return next;
 }
 

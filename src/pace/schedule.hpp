@@ -15,9 +15,10 @@ bool descends(const Options& options);
 /// How much of the data the losses of one iteration put in play; all over observed units only.
 struct LossSummary {
   double largest = 0;
-  double lambda_select = 0;       // the first lambda: a share `select` of the non-zero losses lies below it
-  double lambda_target = 0;       // the same for the share the quantile pace wants now
-  double center = 0, spread = 0;  // of the roots of losses: a descending pace has lambda = (center + c f spread)^2
+  double lambda_select = 0;  // the first lambda: a share `select` of the non-zero losses lies below it
+  double lambda_target = 0;  // the same for the share the quantile pace wants now
+  double center = 0,
+         spread = 0;  // of the roots of losses: a descending pace has lambda = (c f spread)^2 above the center
 };
 
 /// Share of units the quantile pace wants `step` iterations after its first.

@@ -368,12 +368,13 @@ PACEWISE_WIDE_VECTORS void sweep_coordinates(const float* A, float f, const floa
 template <class T>
 void improve_separable(const CheapCodes<T>& p, const CodeTerms<T>& terms, int sweeps, Matrix<T>& S,
                        const Control& control) {
-  EigenMatrix<double> exact = p.bound * feature_gram(p.B, p.weights.feature);
+  const bool own = terms.separable_only() && !p.weights.sample.empty();
+  const auto most =
+      own ? static_cast<double>(*std::max_element(p.weights.sample.begin(), p.weights.sample.end())) : 1.0;
+  EigenMatrix<double> exact = (most > 0 ? p.bound / most : p.bound) * feature_gram(p.B, p.weights.feature);
   if (!terms.separable_only()) exact += eigen(terms.quadratic());
   const EigenMatrix<float> A = exact.cast<float>(), C = eigen(terms.quadratic()).template cast<float>(),
                            B = eigen(p.B).template cast<float>();
-  const bool own = terms.separable_only() && !p.weights.sample.empty();
-  const float most = own ? static_cast<float>(*std::max_element(p.weights.sample.begin(), p.weights.sample.end())) : 1;
   const Vector<float> penalty(terms.penalty().begin(), terms.penalty().end());
   p.residuals([&](Index first, MatrixView<float> R, MatrixView<const float> s) {
     if (control.stop()) return;
@@ -381,7 +382,7 @@ void improve_separable(const CheapCodes<T>& p, const CodeTerms<T>& terms, int sw
     if (!terms.separable_only()) N.noalias() -= C * now;
     for (Index j = 0; j < R.cols; ++j) {
       terms.add_linear(first + j, N.col(j).data());
-      const float f = own ? static_cast<float>(p.weights.sample[first + j]) / most : 1.0F;
+      const float f = own ? static_cast<float>(p.weights.sample[first + j]) : 1.0F;
       sweep_coordinates(A.data(), f, penalty.data(), terms.positive(), sweeps, N.col(j).data(), now.col(j).data(),
                         S.rows());
     }

@@ -12,10 +12,54 @@ namespace {
 
 constexpr Index kUnits = 8192;  // units per block of a sum
 
+/// What a regulariser says of losses in excess of the usual one: v = weight(e^2), e = max(0, sqrt l - center). It is
+/// the v that minimises v l + F(v) with F(v) = int_0^l weight dt - v l at the l where the weight is v.
+template <class Type>
+struct Excess {
+  const Type& type;
+  double center;
+
+  double weight(double l, double lambda) const {
+    const double e = std::sqrt(l) - center;
+    return e > 0 ? type.weight(e * e, lambda) : 1;
+  }
+  double value(double v, double lambda) const {
+    if (!(v < 1)) return 0;
+    double low = center, high = center + std::sqrt(lambda);  // of sqrt l
+    for (int doubling = 0; doubling < 40 && type.weight((high - center) * (high - center), lambda) > v; ++doubling)
+      high += high - low;
+    for (int halving = 0; halving < 60; ++halving) {
+      const double middle = (low + high) / 2;
+      (weight(middle * middle, lambda) > v ? low : high) = middle;
+    }
+    constexpr int panels = 64;  // Simpson's rule for int_center^sqrt l 2 u weight du
+    const double step = (high - center) / panels;
+    double sum = 0;
+    for (int p = 0; p <= panels; ++p) {
+      const double u = p == panels ? low : center + p * step;
+      sum += (p == 0 || p == panels ? 1 : p % 2 == 1 ? 4 : 2) * 2 * u * weight(u * u, lambda);
+    }
+    return center * center + sum * step / 3 - v * high * high;
+  }
+};
+
+/// f(the regulariser), of what is in excess of `center` where that is positive
+template <class F>
+void visit(const Regularizer& regularizer, double center, const F& f) {
+  std::visit(
+      [&]<class Type>(const Type& type) {
+        if (center > 0)
+          f(Excess<Type>{type, center});
+        else
+          f(type);
+      },
+      regularizer);
+}
+
 /// v: null where all are 1; `best`: v is the best weight for each loss; Observed: seen(u) is 1 or 0
 template <class Type, class T, class Observed>
 PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T* v, bool best, const Observed& seen,
-                                      Index units, double lambda, PaceSums& out) {
+                                      Index units, double lambda, double edge, PaceSums& out) {
   constexpr Index lanes = PaceSums::kLanes;
   PaceSums part;
   const bool pace = !std::isinf(lambda);
@@ -26,7 +70,7 @@ PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T
     if (pace) part.value[lane] += here * type.value(weight, lambda);
     part.weight[lane] += here * weight;
     part.largest[lane] = std::max(part.largest[lane], l);
-    part.in[lane] += l < lambda ? here : 0;
+    part.in[lane] += l < edge ? here : 0;
     part.count[lane] += here;
   };
   Index u = 0;
@@ -38,23 +82,22 @@ PACEWISE_WIDE_TEMPLATE void add_units(const Type& type, const T* losses, const T
 
 template <class T>
 void add_some(const T* losses, const T* v, bool best, const char* observed, Index units, const Regularizer& regularizer,
-              double lambda, PaceSums& sums) {
+              double lambda, double center, PaceSums& sums) {
   if (v == nullptr && std::isinf(lambda)) {  // all in, all 1; what is not observed has no loss
     sums.fit[0] += l1_norm<T>(losses, units);
     sums.largest[0] = std::max(sums.largest[0], max_norm<T>(losses, units));
     for (double* all : {sums.weight, sums.in, sums.count}) all[0] += static_cast<double>(units);
     return;
   }
-  std::visit(
-      [&](const auto& type) {
-        if (observed == nullptr)
-          add_units(
-              type, losses, v, best, [](Index) { return 1.0; }, units, lambda, sums);
-        else
-          add_units(
-              type, losses, v, best, [=](Index u) { return observed[u] != 0 ? 1.0 : 0.0; }, units, lambda, sums);
-      },
-      regularizer);
+  const double edge = center > 0 ? std::pow(center + std::sqrt(lambda), 2) : lambda;
+  visit(regularizer, center, [&](const auto& type) {
+    if (observed == nullptr)
+      add_units(
+          type, losses, v, best, [](Index) { return 1.0; }, units, lambda, edge, sums);
+    else
+      add_units(
+          type, losses, v, best, [=](Index u) { return observed[u] != 0 ? 1.0 : 0.0; }, units, lambda, edge, sums);
+  });
 }
 
 template <class Type>
@@ -101,8 +144,8 @@ PaceSummary PaceSums::summary() const {
 
 template <class T>
 void add_best_weights(const T* losses, const char* observed, Index units, const Regularizer& regularizer, double lambda,
-                      PaceSums& sums) {
-  add_some(losses, static_cast<const T*>(nullptr), true, observed, units, regularizer, lambda, sums);
+                      double center, PaceSums& sums) {
+  add_some(losses, static_cast<const T*>(nullptr), true, observed, units, regularizer, lambda, center, sums);
 }
 
 void weigh_entries(const float* w, const float* residual, Index m, const Regularizer& regularizer, double lambda,
@@ -168,30 +211,28 @@ std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Le
 
 template <class T>
 void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, double lambda, Vector<T>& v,
-                   const Control& control) {
+                   const Control& control, double center) {
   v.resize(losses.size());
   if (std::isinf(lambda)) {  // all in, but for what is marked as a gross outlier
     for (std::size_t u = 0; u < v.size(); ++u) v[u] = losses[u] < std::numeric_limits<T>::max() ? T(1) : T(0);
     return;
   }
   const auto units = static_cast<Index>(losses.size());
-  std::visit(
-      [&](const auto& type) {
-        const auto weigh_some = [&](Index first, Index count, int) {
-          for (Index u = first; u < first + count; ++u)
-            v[u] = static_cast<T>(type.weight(static_cast<double>(losses[u]), lambda));
-        };
-        parallel_for(units, control, weigh_some, kUnits);
-      },
-      regularizer);
+  visit(regularizer, center, [&](const auto& type) {
+    const auto weigh_some = [&](Index first, Index count, int) {
+      for (Index u = first; u < first + count; ++u)
+        v[u] = static_cast<T>(type.weight(static_cast<double>(losses[u]), lambda));
+    };
+    parallel_for(units, control, weigh_some, kUnits);
+  });
 }
 
 template <class T>
 PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
-                   const Regularizer& regularizer, double lambda, const Control& control) {
+                   const Regularizer& regularizer, double lambda, const Control& control, double center) {
   const auto add = [&](Index first, Index some, int, PaceSums& sum) {
     add_some(losses.data() + first, v.empty() ? nullptr : v.data() + first, false,
-             observed.empty() ? nullptr : observed.data() + first, some, regularizer, lambda, sum);
+             observed.empty() ? nullptr : observed.data() + first, some, regularizer, lambda, center, sum);
   };
   return parallel_sum(static_cast<Index>(losses.size()), control, PaceSums{}, add, kUnits);
 }
@@ -226,10 +267,10 @@ void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, I
   template void unit_losses<T>(MatrixView<const T>, const Weights<T>&, MatrixView<const T>, MatrixView<const T>,      \
                                Level, const Control&, Vector<T>&);                                                    \
   template std::vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level, const Control&);               \
-  template void solve_weights<T>(const Vector<T>&, const Regularizer&, double, Vector<T>&, const Control&);           \
+  template void solve_weights<T>(const Vector<T>&, const Regularizer&, double, Vector<T>&, const Control&, double);   \
   template PaceSums pace_sums<T>(const Vector<T>&, const Vector<T>&, const std::vector<char>&, const Regularizer&,    \
-                                 double, const Control&);                                                             \
-  template void add_best_weights<T>(const T*, const char*, Index, const Regularizer&, double, PaceSums&);             \
+                                 double, const Control&, double);                                                     \
+  template void add_best_weights<T>(const T*, const char*, Index, const Regularizer&, double, double, PaceSums&);     \
   template void combine<T>(const Weights<T>&, const Vector<T>&, Level, Index, Index, Weights<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -59,24 +59,26 @@ struct PaceSums {
   PaceSummary summary() const;
 };
 
-/// V-step: v minimises v l + F(v; lambda) for every unit. lambda = infinity means no pace: v = 1 and F = 0.
+/// V-step: v minimises v l + F(v; lambda) for every unit. lambda = infinity means no pace: v = 1 and F = 0. Here and
+/// below, `center` > 0: only what sqrt l exceeds it by counts, e^2 with e = sqrt l - center stands for l, and F is that
+/// of this v.
 template <class T>
 void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, double lambda, Vector<T>& v,
-                   const Control& control);
+                   const Control& control, double center = 0);
 
 /// fit and F at (v, losses, lambda); v empty: all 1
 template <class T>
 PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
-                   const Regularizer& regularizer, double lambda, const Control& control);
+                   const Regularizer& regularizer, double lambda, const Control& control, double center = 0);
 template <class T>
 PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
-                      const Regularizer& regularizer, double lambda, const Control& control) {
-  return pace_sums(losses, v, observed, regularizer, lambda, control).summary();
+                      const Regularizer& regularizer, double lambda, const Control& control, double center = 0) {
+  return pace_sums(losses, v, observed, regularizer, lambda, control, center).summary();
 }
 /// Adds some units with the v that is best for each; observed: null where all are.
 template <class T>
 void add_best_weights(const T* losses, const char* observed, Index units, const Regularizer& regularizer, double lambda,
-                      PaceSums& sums);
+                      double center, PaceSums& sums);
 
 /// x_i *= w_i v_i for entries, v the best weight for the loss w_i residual_i^2. w: null where all are 1.
 void weigh_entries(const float* w, const float* residual, Index m, const Regularizer& regularizer, double lambda,
