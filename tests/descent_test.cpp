@@ -61,7 +61,7 @@ TEST(Descent, HiddenEntriesAreAShareAndDrawsAreDisjoint) {
 TEST(Descent, AStageMustGainMoreThanChanceAndTwoPerCent) {
   const auto stage = [](double error, double gain, double deviation) {
     const double n = 1000;
-    return Stage{1, 1, n, n * error, -n * gain, n * (deviation * deviation + gain * gain)};
+    return Stage{1, 1, 0, n, n * error, -n * gain, n * (deviation * deviation + gain * gain)};
   };
   const Stage first = stage(1, 0, 0);
   EXPECT_TRUE(gains(stage(0.9, 0.1, 1), first)) << "three standard errors";

@@ -9,6 +9,8 @@
 #include <cstdio>
 
 #include "apps/cli/outcome.hpp"
+#include "pace/descent.hpp"
+#include "pace/schedule.hpp"
 #include "storage/file_error.hpp"
 
 namespace pacewise::cli {
@@ -25,6 +27,11 @@ std::size_t terminal_width() {
 int expected_iterations(const Options& options) {
   const Options& s = options;
   if (s.level == Level::none) return s.max_iter;
+  if (descends(s)) {  // of the first draw of hidden entries
+    int all = s.plain_iter + s.polish;
+    for (std::size_t t = 0; t < stage_scales(s).size(); ++t) all += stage_iterations(s, static_cast<int>(t));
+    return std::min(s.max_iter, all);
+  }
   const int paced =
       s.pace == Pace::quantile ? s.pace_iter : static_cast<int>(std::ceil(std::log(1e4) / std::log(s.mu)));
   const int last = s.polish > 0 ? s.polish : s.max_iter;

@@ -226,6 +226,17 @@ class FitRun {
                 {"peak_memory_bytes", peak_memory_bytes()},
                 {"notes", m.notes},
                 {"history", history}};
+    if (m.descent.settled) {
+      json& stages = out["stages"] = json::array();
+      for (const Stage& s : m.descent.stages)
+        stages.push_back({{"scale", number(s.scale)},
+                          {"lambda", number(s.lambda)},
+                          {"hidden", s.hidden},
+                          {"error", number(s.error())},
+                          {"gain", s.mean_gain()},
+                          {"gain_error", number(s.gain_error())}});
+      out["stage"] = m.descent.chosen;
+    }
     if (!m.detail.empty()) out["detail"] = m.detail;
     if (clustering_) {
       json& out_scores = out["clustering"] = {{"runs", clustering_->runs.size()}};
@@ -267,6 +278,9 @@ class FitRun {
     }
     if (!a_.report.empty()) table.rows.push_back({"report", a_.report});
     std::string text = to_text(table);
+    if (const TextTable stages = stage_table(r.descent.stages, r.descent.chosen);
+        r.descent.settled && !stages.rows.empty())
+      text += "\n" + to_text(stages) + "\n";
     for (const std::string& line : certificate_notes()) text += line + "\n";
     console_.print(text);
     if (r.termination == Termination::converged) return kDone;

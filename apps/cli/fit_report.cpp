@@ -71,13 +71,30 @@ TextTable summary_table(const Model<T>& m) {
             {"selected", fixed_text(100 * m.selected, 1) + "%"},
             {"density of the codes", fixed_text(100 * m.density, 1) + "%"},
             {"seconds", fixed_text(m.seconds, 2)}};
+  if (m.descent.settled)
+    t.rows.insert(t.rows.end() - 4, {"certificate: weights", figure_text(m.certificate.weights, 3)});
+  return t;
+}
+
+TextTable stage_table(const std::vector<Stage>& stages, int chosen) {
+  TextTable t;
+  t.head = {"robust scales", "lambda", "error of hidden entries", "gain over all in", "standard error", ""};
+  for (std::size_t k = 0; k < stages.size() && stages[k].hidden > 0; ++k) {
+    const Stage& s = stages[k];
+    const double all_in = stages.front().error();
+    t.rows.push_back({std::isinf(s.scale) ? "all in" : figure_text(s.scale, 3), figure_text(s.lambda, 3),
+                      figure_text(s.error(), 4), fixed_text(100 * s.mean_gain() / all_in, 1) + "%",
+                      fixed_text(100 * s.gain_error() / all_in, 1) + "%",
+                      static_cast<int>(k) == chosen ? "stopped here" : ""});
+  }
   return t;
 }
 
 std::vector<std::string> certificate_notes() {
   return {"Certificates are 0 at an optimum, each for what the others returned.",
           "Codes: S is the last step, so this is how exactly it was solved.",
-          "Dictionary, consistency: B and Q came before S; how far they would still move."};
+          "Dictionary, consistency: B and Q came before S; how far they would still move.",
+          "Weights, of a descending pace: how far those in use are from those of the returned residuals, on average."};
 }
 
 namespace {
@@ -121,6 +138,15 @@ std::string fit_page(const FitReport<T>& report) {
   for (const std::string& line : certificate_notes()) certificates += (certificates.empty() ? "" : " ") + line;
   page.paragraph(certificates);
   for (const std::string& note : r.notes) page.paragraph("Note: " + note);
+  if (const TextTable stages = stage_table(report.model.descent.stages, report.model.descent.chosen);
+      report.model.descent.settled && !stages.rows.empty()) {
+    page.heading("Where the pace stopped");
+    page.paragraph(
+        "Some entries were hidden from the fit. From all in, lambda fell stage by stage; the stage that predicts them "
+        "best is "
+        "kept if it gains more than two standard errors and 2% over all in. The error is a mean of capped squares.");
+    page.table(stages);
+  }
   add_convergence(page, r.state.history);
   if (r.options.level == Level::none)
     add_first_samples(page, report, shape);

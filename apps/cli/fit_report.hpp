@@ -18,7 +18,9 @@ void add_convergence(Page& page, const std::vector<Record>& history);
 /// The figures of a finished fit.
 template <class T>
 TextTable summary_table(const Model<T>& model);
-/// What the three certificates of that table mean, a sentence per line.
+/// What a descending pace said of hidden entries at each stage; no rows without one.
+TextTable stage_table(const std::vector<Stage>& stages, int chosen);
+/// What the certificates of that table mean, a sentence per line.
 std::vector<std::string> certificate_notes();
 
 /// k-means on the codes, several runs, against labels.

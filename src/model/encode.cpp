@@ -197,7 +197,11 @@ Model<T> model_of(Result<T> result) {
   const Descent<T>& descent = result.state.descent;
   if (model.options.level == Level::element && !std::isinf(model.lambda)) {
     model.entry_lambda = model.lambda;
-  } else {  // no pace on entries: the loss that 95% of the training entries stay below
+  } else if (const auto moderate = std::find_if(descent.stages.begin(), descent.stages.end(),
+                                                [](const Stage& stage) { return stage.scale <= 4; });
+             model.options.level == Level::element && descent.settled && moderate != descent.stages.end()) {
+    model.entry_lambda = moderate->lambda;  // nothing was wrong: what is as far off as an entry of that stage would be
+  } else {                                  // no pace on entries: the loss that 95% of the training entries stay below
     Control control;
     control.threads = result.threads;
     const Index m = result.data.values.rows();

@@ -878,6 +878,14 @@ Result<T> Fitter<T>::result() {
       double apart = 0;
       for (std::size_t u = 0; u < now.size(); ++u) apart += std::abs(static_cast<double>(now[u] - out.weights[u]));
       out.certificate.weights = apart / static_cast<double>(now.size());
+      const std::vector<char> seen = observed();
+      double count = 0, doubted = 0;
+      for (std::size_t u = 0; u < out.weights.size(); ++u)
+        if (seen.empty() || seen[u] != 0) {
+          ++count;
+          doubted += out.weights[u] < T(0.5) ? 1 : 0;
+        }
+      notes_.push_back(verdict(state_.descent.stages, state_.descent.chosen, level_, doubted / std::max(count, 1.0)));
     }
     out.selected =
         summarize(out.losses, out.weights, observed(), options_.regularizer, out.lambda, control_, center).selected;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "algebra/random.hpp"
 
@@ -65,6 +66,27 @@ double Stage::gain_error() const {
   if (hidden < 2) return std::numeric_limits<double>::infinity();
   const double mean = gain / hidden;
   return std::sqrt(std::max(gain_squares / hidden - mean * mean, 0.0) / (hidden - 1));
+}
+
+std::string verdict(const std::vector<Stage>& stages, int chosen, Level level, double not_trusted) {
+  const auto text = [](double value, const char* format) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, format, value);
+    return std::string(buffer);
+  };
+  const std::string units = level == Level::sample ? "samples" : level == Level::feature ? "features" : "entries";
+  const std::string share = text(100 * not_trusted, "%.1f") + "% of the " + units + " are not trusted";
+  const Stage& stage = stages[static_cast<std::size_t>(chosen)];
+  const bool judged = stage.hidden > 0;
+  if (not_trusted < 0.005) {
+    const std::string nothing = "Nothing is wrong with these data: " + share;
+    return judged && chosen == 0 ? nothing + "; hidden entries are predicted best with all in." : nothing + ".";
+  }
+  const std::string where = text(stage.scale, "%.2g") + " times the robust scale of the residuals";
+  if (!judged) return share + ": the pace ended at " + where + ", as asked.";
+  const double gain = stage.mean_gain() / stages.front().error();
+  return share + ": the pace stopped at " + where + ", where hidden entries are predicted best, " +
+         text(100 * gain, "%.0f") + "% better than with all in.";
 }
 
 bool gains(const Stage& stage, const Stage& first) {

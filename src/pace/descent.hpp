@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "pacewise/model.hpp"
@@ -31,6 +32,9 @@ Hiding plan_hiding(double share, double entries);
 
 /// Whether entry i of sample j is hidden in this draw: with probability `share`, in one draw at most.
 bool is_hidden(std::uint64_t seed, const Hiding& hiding, int draw, Index i, Index j);
+
+/// In a sentence: where the descent ended and why, and the share of the units that is not trusted (v < 1/2).
+std::string verdict(const std::vector<Stage>& stages, int chosen, Level level, double not_trusted);
 
 /// Whether what hidden entries gain in this stage over the first is more than chance and worth it: more than two
 /// standard errors, and 2 % of the error.

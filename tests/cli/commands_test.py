@@ -225,7 +225,13 @@ class Figures(Case):
         self.assertIn(False, cheap)
         self.assertEqual([r["iteration"] for r in j["history"]], list(range(1, j["iterations"] + 1)))
         self.assertIsNone(j["history"][0]["lambda"])
-        self.assertGreater(j["lambda"], 0)
+        stages = j["stages"]
+        self.assertEqual(len(stages), 14)
+        self.assertIsNone(stages[0]["lambda"])
+        self.assertEqual(j["lambda"], stages[j["stage"]]["lambda"])
+        gaining = [s for s in stages if s["gain"] > max(2 * s["gain_error"], 0.02 * stages[0]["error"])]
+        self.assertEqual(stages[j["stage"]], min(gaining, key=lambda s: s["error"]) if gaining else stages[0])
+        self.assertRegex(" ".join(j["notes"]), r"of the entries are not trusted")
         self.assertGreater(j["peak_memory_bytes"], 1e6)
         self.assertGreater(j["clustering"]["acc"], 0.9)
 
