@@ -87,7 +87,7 @@ struct DemoArguments {
   std::string output = "pacewise-demo.html", json, save;
   std::string data = "/usr/share/datasets/fashion-mnist";
   int per_class = 60;
-  Index atoms = 64;
+  Index atoms = 32;
   int threads = 0;
   std::uint64_t seed = 0;
   bool quiet = false;

@@ -101,7 +101,7 @@ DemoImages clean_images(const std::string& folder, int per_class, Random& random
   return out;
 }
 
-void corrupt(DemoImages& images, Random& random) {
+void corrupt(DemoImages& images, Damage damage, Random& random) {
   constexpr Index square = 10;
   const Index n = images.values.cols();
   images.clean = images.values;
@@ -109,7 +109,7 @@ void corrupt(DemoImages& images, Random& random) {
   images.occluded.assign(static_cast<std::size_t>(n), false);
   images.changed.assign(static_cast<std::size_t>(n * kPixels), false);
   const std::vector<Index> order = shuffled(n, random);
-  for (Index c = 0; c < n / 5; ++c) {
+  for (Index c = 0; c < (damage == Damage::all ? n : n / 5); ++c) {
     const Index j = order[static_cast<std::size_t>(c)];
     const auto set = [&](Index i, float value) {
       if (images.values(i, j) == value) return;
@@ -117,15 +117,16 @@ void corrupt(DemoImages& images, Random& random) {
       images.changed[static_cast<std::size_t>(j * kPixels + i)] = true;
     };
     images.corrupted[static_cast<std::size_t>(j)] = true;
-    images.occluded[static_cast<std::size_t>(j)] = c % 2 == 0;
-    if (c % 2 == 0) {
+    const bool square_here = damage == Damage::some && c % 2 == 0;
+    images.occluded[static_cast<std::size_t>(j)] = square_here;
+    if (square_here) {
       const Index top = random.below(kSide - square + 1), left = random.below(kSide - square + 1);
       const float value = random.uniform() < 0.5 ? 0.0F : 1.0F;
       for (Index y = 0; y < square; ++y)
         for (Index x = 0; x < square; ++x) set((top + y) * kSide + left + x, value);
     } else {
       for (Index i = 0; i < kPixels; ++i)
-        if (random.uniform() < 0.2) set(i, random.uniform() < 0.5 ? 0.0F : 1.0F);
+        if (random.uniform() < (damage == Damage::all ? 0.3 : 0.2)) set(i, random.uniform() < 0.5 ? 0.0F : 1.0F);
     }
   }
 }

@@ -22,8 +22,9 @@ inline constexpr Index kSide = 28;
 /// `per_class` images of each class, from the folder of Fashion-MNIST or, where it is not there, drawn.
 DemoImages clean_images(const std::string& folder, int per_class, Random& random);
 
-/// A fifth of the images: every other one of those gets a black or white 10 x 10 square, the others 20% salt and
-/// pepper.
-void corrupt(DemoImages& images, Random& random);
+/// What is done to the images. some: a fifth of them; every other one of those gets a black or white 10 x 10 square,
+/// the others 20% salt and pepper. all: 30% of the pixels of every image become black or white.
+enum class Damage { some, all };
+void corrupt(DemoImages& images, Damage damage, Random& random);
 
 }  // namespace pacewise::cli

@@ -7,7 +7,7 @@ import zlib
 
 from harness import Case, csv_text, gzip, idx_bytes, mtx_text, npy_bytes, planted, start, with_header
 
-FIT = ("fit", "{data}", "-o", "out.pw", "--atoms", "4", "--pace", "quantile", "--max-iter", "3")
+FIT = ("fit", "{data}", "-o", "out.pw", "--atoms", "4", "--max-iter", "3")
 NAN, INF = float("nan"), float("inf")
 ROWS, LABELS = planted()
 SMALL = [row[:4] for row in ROWS[:6]]
@@ -187,7 +187,7 @@ CALLS = [
 class BadInput(Case):
     def setUp(self):
         super().setUp()
-        self.call(*FIT[:1], "data.npy", *FIT[2:], "--quiet", status=1)
+        self.call(*FIT[:1], "data.npy", *FIT[2:], "--pace", "quantile", "--quiet", status=1)
         os.rename(self.folder / "out.pw", self.folder / "model.pw")
 
     def check(self, arguments, status, pattern, names=""):

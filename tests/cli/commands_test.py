@@ -167,9 +167,10 @@ class RoundTrips(Case):
         self.assertEqual(len(scores), 48)
         confidence = struct.unpack("<768d", read_npy(self.folder / "c.npy"))
         self.assertTrue(all(0 <= c <= 1 for c in confidence))
-        # not trusted, and the least trusted of all
+        # not trusted, and none less; entries of the training data that it does not trust either are few
         self.assertLess(confidence[4 * 16 + 3], 0.5)
-        self.assertEqual(min(range(768), key=confidence.__getitem__), 4 * 16 + 3)
+        self.assertEqual(confidence[4 * 16 + 3], min(confidence))
+        self.assertLess(sum(c == 0 for c in confidence), 10)
         out, _ = self.call("score", "e.pw", "bad.npy")
         self.assertEqual(len(out.splitlines()), 49)
         self.call("encode", "e.pw", "data.npy", "-o", "c.npy", "--weights-out", "w.npy")
