@@ -113,13 +113,16 @@ void score_images(const DemoImages& images, const Control& control, Outcome& out
 
 /// Beside every method that has no confidence: its plain reconstruction error, which may well be the better score.
 std::string score_text(const std::vector<Outcome>& outcomes) {
+  const auto both = [](double entries, double images) {
+    const std::string text = fmt::format("{:.3f} (pixels)", entries);
+    return std::isnan(images) ? text : text + fmt::format(", {:.3f} (images)", images);
+  };
   const Outcome& last = outcomes.back();
-  std::string text = fmt::format("pacewise score with the model of {}: AUROC {:.3f} (entries), {:.3f} (images)",
-                                 last.method->name, last.score_entry_auroc, last.score_image_auroc);
+  std::string text = fmt::format("pacewise score with the model of {}: AUROC {}", last.method->name,
+                                 both(last.score_entry_auroc, last.score_image_auroc));
   for (const Outcome& o : outcomes)
     if (o.method->level == Level::none)
-      text +=
-          fmt::format("; the reconstruction error of {}: {:.3f}, {:.3f}", o.method->name, o.entry_auroc, o.image_auroc);
+      text += fmt::format("; the reconstruction error of {}: {}", o.method->name, both(o.entry_auroc, o.image_auroc));
   return text;
 }
 

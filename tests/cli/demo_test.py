@@ -19,7 +19,7 @@ class Demo(Case):
             out, _ = self.call("demo", "--data", folder, *SMALL, "--seed", seed, "--json", "d.json", "-o", "d.html")
             table = json.loads((self.folder / "d.json").read_text())
             self.assertEqual([m["method"] for m in table["methods"]], METHODS)
-            printed = re.search(r"pacewise score with the model of SPSC-E: AUROC (\S+) \(entries\), (\S+) \(images\)", out)
+            printed = re.search(r"pacewise score with the model of SPSC-E: AUROC (\S+) \(pixels\), (\S+) \(images\)", out)
             self.assertIsNotNone(printed, out)
             for shown, name in zip(printed.groups(), ("auroc_entries", "auroc_images")):
                 self.assertAlmostEqual(float(shown), table["score"][name], delta=6e-4)
@@ -27,6 +27,10 @@ class Demo(Case):
             entries, images, plain_entries, plain_images = rows[-1]
             self.assertGreater(entries, plain_entries, f"seed {seed}")
             self.assertGreater(images, plain_images, f"seed {seed}")
+            # where every image is damaged, what comes back is nearer to the clean images than from any other method, and than given
+            every = {m["method"]: m for m in table["scenes"]["all"]}
+            self.assertEqual(min(every, key=lambda name: every[name]["error"]), "SPSC-E", f"seed {seed}")
+            self.assertLess(every["SPSC-E"]["error"], 0.7 * every["SPSC-E"]["error_given"], f"seed {seed}")
         mean = [sum(column) / len(rows) for column in zip(*rows)]
         print(f"{table['data']}: mean AUROC over {len(rows)} seeds, score / reconstruction error of SC: "
               f"entries {mean[0]:.3f} / {mean[2]:.3f}, images {mean[1]:.3f} / {mean[3]:.3f}")
