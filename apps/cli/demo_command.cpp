@@ -170,7 +170,7 @@ Outcome run_method(const Method& method, const DemoImages& images, const DemoArg
 
 TextTable table_of(const std::vector<Outcome>& outcomes) {
   TextTable t;
-  t.head = {"method", "wrong pixels: AUROC", "precision", "wrong images: AUROC", "error", "ACC", "NMI", "seconds"};
+  t.head = {"method", "pixels: AUROC", "precision", "images: AUROC", "error", "ACC", "NMI", "seconds"};
   for (const Outcome& o : outcomes)
     t.rows.push_back({o.method->name, fixed_text(o.entry_auroc), fixed_text(o.entry_precision),
                       fixed_text(o.image_auroc), fixed_text(o.mended_error), fixed_text(o.scores.acc),
@@ -202,11 +202,9 @@ std::string evidence(const DemoImages& images, const Outcome& o) {
   const Index m = images.values.rows();
   std::vector<Index> chosen;
   for (const bool occluded : {true, false})
-    for (Index j = 0, count = 0; j < images.values.cols() && count < shown / 2; ++j)
-      if (images.corrupted[static_cast<std::size_t>(j)] && images.occluded[static_cast<std::size_t>(j)] == occluded) {
+    for (Index j = 0; j < images.values.cols() && std::ssize(chosen) < (occluded ? shown / 2 : shown); ++j)
+      if (images.corrupted[static_cast<std::size_t>(j)] && images.occluded[static_cast<std::size_t>(j)] == occluded)
         chosen.push_back(j);
-        ++count;
-      }
   const auto width = static_cast<Index>(chosen.size());
   const Model<float> model = model_of(o.result);
   const Matrix<float> rebuilt = reconstruct<float>(model, o.result.state.codes, o.result.data.sample_scale);
@@ -292,9 +290,9 @@ std::string page_of(const std::vector<Scene>& scenes) {
   }
   page.heading("How to read the tables");
   page.paragraph(
-      "Wrong pixels: how well a method's doubt finds the pixels that were changed (AUROC: .5 is chance; precision: "
+      "Pixels: how well a method's doubt finds the pixels that were changed (AUROC: .5 is chance; precision: "
       "average "
-      "precision). Wrong images: the same for whole images, where not all are damaged. Error: of the images that come "
+      "precision). Images: the same for whole images, where not all are damaged. Error: of the images that come "
       "back, "
       "against the clean ones. ACC, NMI: k-means++ on unit-norm codes against the classes, mean of 10 runs. SC and CSC "
       "have "

@@ -113,7 +113,7 @@ struct Options {
   int stage_iter = 8;    // >= 1; descending: iterations at a lambda
   int plain_iter = 3;    // >= 0: plain sparse coding at the start (every unit selected, no graph)
   int warm_iter = 3;     // >= 0: then with the alpha and gamma terms
-  int polish = 40;  // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda
+  int polish = 100;  // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda
   // graph
   GraphKind graph = GraphKind::hypergraph;  // none switches alpha and gamma off
   Index k = 5;                              // >= 1 neighbours of each sample
