@@ -70,7 +70,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     beta_ : the beta used
     history_ : dict of arrays, one entry per iteration
     objective_, objective_parts_ : at the returned point
-    certificate_ : dict of optimality residuals ``codes``, ``dictionary``, ``consistency`` at the returned point
+    certificate_ : dict of optimality residuals ``codes``, ``dictionary``, ``consistency`` at the returned point, and
+        ``weights``: of a descending pace the mean |v used - v of the losses at the returned point|
     termination_ : "converged", "iteration_limit", "time_limit", "cancelled" or "numerical_trouble"
     n_iter_, notes_, options_ : iterations, what a user should know about the data, all options as used
     laplacian_, incidence_, consistency_ : (n, n) and (e, n) CSR, (e, r); None where absent

@@ -148,8 +148,6 @@ Graph Fitter<T>::graph_of(const Data<T>& data, Index first) {
     notes_.insert(notes_.end(), graph.notes.begin(), graph.notes.end());
     return graph;
   };
-  // what is mended needs no trimming
-  if (descends(options_) && o.graph_space.kind == Space::Kind::robust) o.graph_space.kind = Space::Kind::half;
   if (inputs_.graph_points == nullptr) return noted(build_graph<T>(data, o, control_));
   if (inputs_.graph_points->cols() != n_)
     throw Error("graph_points has " + std::to_string(inputs_.graph_points->cols()) +

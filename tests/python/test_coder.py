@@ -117,7 +117,7 @@ def test_attributes(X):
     assert coder.components_.shape == (8, 16) and coder.codes_.shape == (60, 8)
     assert (np.linalg.norm(coder.components_, axis=1) <= 1 + 1e-9).all()
     assert coder.weights_.shape == coder.loss_.shape == X.shape
-    assert set(coder.certificate_) == {"codes", "dictionary", "consistency"}
+    assert set(coder.certificate_) == {"codes", "dictionary", "consistency", "weights"}
     assert coder.termination_ in ("converged", "iteration_limit")
     assert all(len(column) == coder.n_iter_ for column in coder.history_.values())
     assert (coder.history_["objective"] <= coder.history_["objective_before"] + 1e-9).all()

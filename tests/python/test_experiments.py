@@ -346,13 +346,14 @@ def test_bad_calls(words, status, fault, capsys):
 
 @pytest.mark.skipif(not (DATA / "COIL20.mat").is_file(), reason="the evaluation data (PACEWISE_DATA) are not there")
 def test_a_slice_of_table_1(tmp_path):
-    """Quick mode, one seed: about .95 (CSC) and .84 (SPSC-S) against .57 (SC) at rho 0, .81, .81, .60 at rho 1."""
-    study("coil20", "--data", DATA, "--out", tmp_path, "--quick", "--rho", 0, 1, "--methods", "SC", "CSC", "SPSC-S", "--no-figures")
-    table = {(r["rho"], r["method"], r["metric"]): r for r in rows_of(tmp_path / "tables.csv") if r["protocol"] == "recommended"}
-    for rho in ("0", "1"):
+    """Quick mode: about .95 (CSC) and .84 (SPSC-S) against .57 (SC) at rho 0, .81, .78, .60 at rho 1, there the mean of three
+    seeds: where one ends varies by .03."""
+    for rho, seeds in (("0", 1), ("1", 3)):
+        study("coil20", "--data", DATA, "--out", tmp_path, "--quick", "--rho", rho, "--seeds", seeds, "--methods", "SC", "CSC", "SPSC-S", "--no-figures")
+        table = {(r["method"], r["metric"]): r for r in rows_of(tmp_path / "tables.csv") if r["protocol"] == "recommended" and float(r["rho"]) == float(rho)}
         for metric, margin in (("acc", 0.1), ("nmi", 0.08)):
-            assert float(table[rho, "CSC", metric]["mean"]) > float(table[rho, "SC", metric]["mean"]) + margin
-            assert float(table[rho, "SPSC-S", metric]["mean"]) >= float(table[rho, "SPSC-S", metric]["paper"])
-    count = json.loads((tmp_path / "results.json").read_text())["targets"]["recommended"]["coil20"]
-    assert (count["reached"], count["compared"]) == (4, 4)
+            assert float(table["CSC", metric]["mean"]) > float(table["SC", metric]["mean"]) + margin
+            assert float(table["SPSC-S", metric]["mean"]) >= float(table["SPSC-S", metric]["paper"])
+        count = json.loads((tmp_path / "results.json").read_text())["targets"]["recommended"]["coil20"]
+        assert (count["reached"], count["compared"]) == (2, 2)
     assert {c["data"] for c in rows_of(tmp_path / "cells.csv")} == {rows_of(ROOT / "docs/results/cells.csv")[0]["data"]}  # the published run's images
