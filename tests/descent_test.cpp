@@ -211,6 +211,33 @@ TEST(Descent, HiddenEntriesDoNotReachTheFit) {
   EXPECT_EQ(dictionaries(), before);
 }
 
+// Eight atoms were planted: fewer cannot explain the data, more explain the noise.
+TEST(Descent, HiddenEntriesChooseAtomsAndPenalty) {
+  const auto p = synthetic::make<double>(recipe(0));
+  for (const Level level : {Level::none, Level::element}) {
+    Options o = options(level);
+    o.atoms = kAuto;
+    o.beta = kAuto;
+    const auto result = verify::run<double>(p.problem(), o);
+    EXPECT_GE(result.options.atoms, 8) << name_of(level);
+    EXPECT_LE(result.options.atoms, 16) << name_of(level) << ": of eight, one is missed in many a local optimum";
+    EXPECT_EQ(result.state.dictionary.cols(), result.options.atoms);
+    EXPECT_FALSE(result.options.beta) << "its share was chosen";
+    ASSERT_GE(result.state.candidates.size(), 5U);
+    const Candidate& best = *std::min_element(result.state.candidates.begin(), result.state.candidates.end(),
+                                              [](const Candidate& a, const Candidate& b) { return a.error < b.error; });
+    EXPECT_EQ(best.atoms, result.options.atoms);
+    EXPECT_EQ(best.beta_ratio, result.options.beta_ratio);
+    if (level == Level::none) {
+      EXPECT_TRUE(std::isinf(best.scale)) << "without a pace all are in";
+    }
+    const auto given = verify::run<double>(p.problem(), result.options);
+    EXPECT_EQ(given.state.codes, result.state.codes) << "what was chosen, given";
+    const auto resumed = verify::run<double>(p.problem(), o, nullptr, {}, &result.state);
+    EXPECT_EQ(resumed.state.codes, result.state.codes) << "a run that is resumed has chosen";
+  }
+}
+
 TEST(Descent, StopsAtAnyIteration) {
   const auto p = synthetic::make<double>(recipe(0.05));
   for (const int most : {1, 2, 5, 20, 75}) {

@@ -92,6 +92,16 @@ TEST(Options, RulesBetweenOptions) {
   expect_one_line([] { validate({.graph_space = {Space::Kind::pca, 0}}); }, "graph_space", "pca:0", "pca:D");
   EXPECT_NO_THROW(validate({.pace = Pace::geometric, .final = 0.3})) << "only the quantile pace reads final";
   EXPECT_NO_THROW(validate({.gamma = 0, .eta = 0}));
+  EXPECT_NO_THROW(validate({.atoms = kAuto, .beta = kAuto}));
+  expect_one_line([] { validate({.atoms = kAuto, .atom_penalty = {1}}); }, "atoms", "auto", "atom_penalty");
+  expect_one_line(
+      [] {
+        validate({.level = Level::group, .shape = Shape{2, 2}, .pace = Pace::quantile});
+      },
+      "pace", "quantile", "descending");
+  expect_one_line([] { validate({.window = 4}); }, "window", "4", "odd");
+  expect_one_line([] { validate({.groups = {1, 2}, .shape = Shape{1, 2}}); }, "shape", "1x2", "groups");
+  expect_one_line([] { parse_shape("3by4"); }, "shape", "3by4", "ROWSxCOLUMNS");
   Options linear;
   EXPECT_THROW(find_option("power")->set(linear, 2.0), Error) << "the linear regulariser has no power";
 }
@@ -99,10 +109,10 @@ TEST(Options, RulesBetweenOptions) {
 TEST(Options, NoFieldIsForgotten) {
   // A structured binding names all members: a new one does not compile until it is here, and counted.
   const auto [atoms, beta, beta_ratio, l2, atom_penalty, positive_codes, positive_atoms, alpha, gamma, eta, normalize,
-              level, regularizer, pace, mu, select, final, pace_iter, lambda_scale, hidden, stage_iter, plain_iter,
-              warm_iter, polish, graph, k, graph_space, edge_weight, heat_width, normalized_laplacian, max_iter, tol,
-              exact_steps, step_tol, seed] = Options{};
-  constexpr std::size_t members = 35;
+              level, groups, shape, window, regularizer, pace, mu, select, final, pace_iter, lambda_scale, hidden,
+              stage_iter, plain_iter, warm_iter, polish, graph, k, graph_space, edge_weight, heat_width,
+              normalized_laplacian, max_iter, tol, exact_steps, step_tol, seed] = Options{};
+  constexpr std::size_t members = 38;
   std::set<std::string> rows;
   for (const Option& row : option_table()) {
     if (row.regularizer.empty()) {
@@ -123,7 +133,9 @@ TEST(Options, EachRowReadsAndWritesItsOwnMember) {
     if (row.type == Option::Type::flag) other = !std::get<bool>(row.get(before));
     if (row.type == Option::Type::integer) other = std::get<std::int64_t>(row.get(before)) + 1;
     if (row.type == Option::Type::real) other = row.range.upper <= 1 ? 0.4375 : 3.25;
-    if (row.type == Option::Type::choice)
+    if (row.name == "shape")
+      other = std::string("3x4");
+    else if (row.type == Option::Type::choice)
       other = row.choices.front() == to_text(row.get(before)) ? row.choices.back() : row.choices.front();
     row.set(changed, other);
     EXPECT_EQ(row.get(changed), other) << row.name;
@@ -141,7 +153,9 @@ TEST(Options, TextComesBack) {
       if (value.index() == 0) continue;
       EXPECT_EQ(row.parse(to_text(value)), value) << row.name;
     }
-  expect_one_line([] { find_option("atoms")->parse("12x"); }, "atoms", "12x", "an integer >= 1");
+  EXPECT_EQ(find_option("atoms")->parse("auto"), OptionValue(std::string("auto")));
+  EXPECT_EQ(find_option("beta")->get({.beta = kAuto}), OptionValue(std::string("auto")));
+  expect_one_line([] { find_option("atoms")->parse("12x"); }, "atoms", "12x", "an integer >= 1, or auto");
   expect_one_line([] { find_option("seed")->parse("99999999999999999999"); }, "seed", "99999999999999999999",
                   "integer");
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/fit.hpp"
+#include "solve/groups.hpp"
 #include "solve/weights.hpp"
 #include "synthetic.hpp"
 #include "tolerances.hpp"
@@ -70,8 +71,7 @@ reference::Setting setting_of(const Result<T>& result) {
   const Vector<T>& v = used_weights(result);
   for (Index j = 0; j < n && !v.empty(); ++j)
     for (Index i = 0; i < m; ++i) {
-      const Index unit = o.level == Level::element ? j * m + i : (o.level == Level::feature ? i : j);
-      s.W(i, j) *= static_cast<double>(v[unit]);
+      s.W(i, j) *= static_cast<double>(v[unit_of(o.level, m, i, j)]);
     }
   s.beta = state.beta;
   const bool graph = state.schedule.phase != Phase::plain && !result.graph.laplacian.empty();
@@ -100,8 +100,7 @@ double slow_pace(const Result<T>& result) {
   std::vector<char> seen(static_cast<std::size_t>(unit_count(level, m, n)), 0);
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i)
-      if (W(i, j) > 0)
-        seen[static_cast<std::size_t>(level == Level::element ? j * m + i : (level == Level::feature ? i : j))] = 1;
+      if (W(i, j) > 0 || level == Level::group) seen[static_cast<std::size_t>(unit_of(level, m, i, j))] = 1;
   long double sum = 0;
   const Vector<T>& v = used_weights(result);
   if (state.descent.center > 0) {  // F(v) = int_0^l v dt - v l where v is that of the loss l
@@ -118,9 +117,12 @@ double slow_pace(const Result<T>& result) {
     }
     return static_cast<double>(sum);
   }
-  for (std::size_t u = 0; u < seen.size(); ++u)
-    if (seen[u] != 0)
-      sum += pace_value(result.options.regularizer, v.empty() ? 1.0 : static_cast<double>(v[u]), lambda);
+  for (std::size_t u = 0; u < seen.size(); ++u) {
+    double weight = v.empty() ? 1.0 : static_cast<double>(v[u]);
+    if (level == Level::group)  // a result has the weights of entries
+      weight = pace_weight(result.options.regularizer, static_cast<double>(result.losses[u]), lambda);
+    if (seen[u] != 0) sum += pace_value(result.options.regularizer, weight, lambda);
+  }
   return static_cast<double>(sum);
 }
 
@@ -164,10 +166,13 @@ void check_reports(const Result<T>& result, const std::string& where) {
   }
   // a descending pace reads weights off where it ended, not at the returned point
   const Descent<T>& descent = result.state.descent;
-  const Vector<T> losses = unit_losses<T>(
-      result.data.values, result.data.weights, descent.settled ? descent.dictionary : result.state.dictionary,
-      descent.settled ? descent.codes : result.state.codes, result.options.level, {});
+  Vector<T> losses = unit_losses<T>(result.data.values, result.data.weights,
+                                    descent.settled ? descent.dictionary : result.state.dictionary,
+                                    descent.settled ? descent.codes : result.state.codes, result.options.level, {});
   ASSERT_EQ(result.losses.size(), losses.size()) << where;
+  const Index m = result.data.values.rows();
+  if (const Groups groups = Groups::of(result.options, m, result.groups); !groups.empty())
+    for (std::size_t u = 0; u < losses.size(); u += static_cast<std::size_t>(m)) groups.losses(losses.data() + u);
   for (std::size_t u = 0; u < losses.size(); ++u)
     EXPECT_NEAR(static_cast<double>(result.losses[u]), static_cast<double>(losses[u]), tol) << where << ", unit " << u;
   const double off = tolerance<T>().recomputed;

@@ -51,7 +51,7 @@ void check_given_with_resume(const FitArguments& a) {
 template <class T>
 void check_memory(const Options& options, Index m, Index n) {
   const auto features = static_cast<double>(m), samples = static_cast<double>(n);
-  const auto atoms = static_cast<double>(options.atoms);
+  const auto atoms = static_cast<double>(options.atoms == kAuto ? Options().atoms : options.atoms);
   const double copies = options.level == Level::element ? 6 : 2;
   const double bytes = sizeof(T) * (copies * features * samples + 3 * atoms * samples + 2 * atoms * features);
   const auto free = static_cast<double>(available_memory());
@@ -88,14 +88,14 @@ class FitRun {
     if (const std::string* file = file_of("graph"))
       graph_ = read_graph(*file, n, options_.normalized_laplacian, console_);
     if (const std::string* file = file_of("graph_space")) points_ = read_points(*file, n, console_);
-    if (const std::string* file = file_of("atom_penalty")) {
-      const Matrix<double> numbers = read_matrix(*file, console_);
-      about(*file, [&] {
-        find_option("atom_penalty")
-            ->set(options_, std::vector<double>(numbers.data(), numbers.data() + numbers.size()));
-        validate(options_);
-      });
-    }
+    for (const Option& row : option_table())
+      if (const std::string* file = row.type == Option::Type::numbers ? file_of(row.name.c_str()) : nullptr) {
+        const Matrix<double> numbers = read_matrix(*file, console_);
+        about(*file, [&] {
+          row.set(options_, std::vector<double>(numbers.data(), numbers.data() + numbers.size()));
+          validate(options_);
+        });
+      }
     if (!a_.dictionary.empty()) dictionary_ = read_matrix(a_.dictionary, console_);
     if (!a_.start_codes.empty()) codes_ = read_matrix(a_.start_codes, console_);
     sources_ = sources_of(problem_, inputs());
@@ -148,8 +148,9 @@ class FitRun {
       console_.fraction("neighbours of the " + doing, share);
     };
     control.progress = &neighbours;
+    const std::string atoms = options_.atoms == kAuto ? "some" : std::to_string(options_.atoms);
     console_.stage(fmt::format("{} samples x {} features; {}first codes of {} atoms", table_.samples(),
-                               table_.features(), graph ? doing + ", " : doing, options_.atoms));
+                               table_.features(), graph ? doing + ", " : doing, atoms));
     if (!a_.report.empty()) weight_history_.emplace(problem_, options_.level);
     const State<T>* start = resumed_ != nullptr && resumed_->iteration > 0 ? resumed_ : nullptr;
     return fit<T>(
@@ -198,7 +199,7 @@ class FitRun {
   }
 
   json json_of(const Model<T>& m) const {
-    json options = to_json(options_);
+    json options = to_json(m.options);
     options["precision"] = a_.precision;
     if (graph_) options["graph"] = *file_of("graph");
     if (points_) options["graph_space"] = *file_of("graph_space");
@@ -211,7 +212,7 @@ class FitRun {
     json out = {{"version", kVersion},
                 {"options", options},
                 {"shape", {table_.samples(), table_.features()}},
-                {"atoms", options_.atoms},
+                {"atoms", m.options.atoms},
                 {"termination", name_of(m.termination)},
                 {"iterations", m.iteration},
                 {"objective", number(m.objective.total())},

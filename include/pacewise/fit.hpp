@@ -15,6 +15,7 @@ struct FitControl {
   MatrixView<const double> graph_points = {};                    // D x n: look for neighbours in this space
   MatrixView<const double> dictionary = {};                      // m x r: the first B; else samples drawn at random
   MatrixView<const double> codes = {};                           // r x n: the first S; else plain sparse coding
+  const Sparse* groups = nullptr;                                // m x m, of level group: shares of features in means
   std::string checkpoint = {};                                   // file that is rewritten on the way; empty: none
   int every = 1;                                                 // >= 1: iterations from one checkpoint to the next
   std::string resume = {};  // model or checkpoint to go on from, with the same data; of the options only max_iter and

@@ -94,6 +94,14 @@ struct Stage {
   double gain_error() const;  // standard error of the mean gain
 };
 
+/// One choice of atoms and beta, as entries judge it that were hidden from a part of the samples
+struct Candidate {
+  Index atoms = 0;
+  double beta_ratio = 0;
+  double error = 0;                                        // mean capped square of hidden entries, at
+  double scale = std::numeric_limits<double>::infinity();  // the stage that predicts them best
+};
+
 /// How far a descending pace came, and at its end what the weights follow from.
 template <class T>
 struct Descent {
@@ -118,7 +126,8 @@ struct State {
   Matrix<T> consistency;  // Q, e x r; empty before the first Q-step
   Vector<T> weights;      // v of an exact iteration of the pace; empty: all 1, or the best ones for the losses
   ScheduleState schedule;
-  Descent<T> descent;                                            // of a descending pace
+  Descent<T> descent;                 // of a descending pace
+  std::vector<Candidate> candidates;  // atoms and beta that were tried where they were to be chosen
   double pace_lambda = std::numeric_limits<double>::infinity();  // the last finite lambda
   double beta = 0;                                               // as used
   double step_tol = 1e-4;                                        // certificate asked of the next iteration's steps
@@ -196,6 +205,7 @@ struct Model : State<T> {
   Normalization<T> normalization;
   Vector<T> sample_scale;  // n: the norms the training samples were divided by (unit normalisation); else empty
   Graph graph;
+  Sparse groups;                   // m x m, as given to level group; else empty
   std::vector<std::string> notes;  // what a user should know about how the data were handled
 
   /// Codes of new samples (m x any number, NaN = missing) with the dictionary fixed. With `paced`, what does not fit is

@@ -17,8 +17,9 @@ using Index = std::int64_t;
 
 // ---- the words of the options: each enumeration with its names, in its order
 
-/// What carries a self-paced weight. A unit is one sample, one feature or one entry; `none` is ordinary sparse coding.
-enum class Level : std::uint8_t { none, sample, feature, element };
+/// What carries a self-paced weight. A unit is one sample, one feature, one entry, or a group of entries of a sample;
+/// `none` is ordinary sparse coding.
+enum class Level : std::uint8_t { none, sample, feature, element, group };
 /// How lambda moves. geometric: up by the factor `mu`. quantile: up to the quantile of the losses that lets in a given
 /// share of the units. descending: from infinity (all in) down to the robust scale of the residuals and below it; it
 /// ends where entries that were hidden from the fit are predicted best, or at `lambda_scale`.
@@ -42,6 +43,11 @@ struct Space {
   Index dimensions = 40;  // D >= 1; not used by raw
   bool operator==(const Space&) const = default;
 };
+/// Features that are the pixels of an image, row after row
+struct Shape {
+  Index rows = 0, columns = 0;  // >= 1
+  bool operator==(const Shape&) const = default;
+};
 /// Where the defaults come from. robust: those of Options. paper: geometric pace, k = 3, neighbours of the raw data.
 enum class Preset : std::uint8_t { robust, paper };
 
@@ -53,7 +59,7 @@ struct Words {
 template <class Enum>
 inline constexpr int words = 0;
 template <>
-inline constexpr Words<4> words<Level>{"level", {"none", "sample", "feature", "element"}};
+inline constexpr Words<5> words<Level>{"level", {"none", "sample", "feature", "element", "group"}};
 template <>
 inline constexpr Words<3> words<Pace>{"pace", {"geometric", "quantile", "descending"}};
 template <>
@@ -80,18 +86,24 @@ constexpr auto name_of(Enum value) -> decltype(words<Enum>.names[0]) {
 }
 Space parse_space(std::string_view text);  // "raw", "pca:40", ..
 std::string to_string(const Space& space);
+Shape parse_shape(std::string_view text);  // "28x28"
+std::string to_string(const Shape& shape);
 
 // ---- the options
+
+/// In the place of a number: chosen by entries that are hidden from the fit.
+inline constexpr int kAuto = -1;
 
 /// All options of a fit with their defaults, those of the preset `robust`. Ranges, help and the names by which files,
 /// the program and Python know them are in one table, option_table().
 struct Options {
   // the model
-  Index atoms = 128;                // r >= 1
-  std::optional<double> beta = {};  // >= 0; twice the lambda of scikit-learn, SPAMS and mlpack (no factor 1/2 here)
-  double beta_ratio = 0.01;         // in [0, 1], used when beta is not given: beta = ratio * 2 max_j |w x_j|, the share
-                                    // of the beta at which all codes are zero whatever the dictionary
-  double l2 = 0;                    // >= 0, adds l2 |S|^2: the elastic net
+  Index atoms = 128;  // r >= 1, or kAuto
+  std::optional<double> beta =
+      {};                    // >= 0, or kAuto; twice the lambda of scikit-learn, SPAMS and mlpack (no factor 1/2 here)
+  double beta_ratio = 0.01;  // in [0, 1], used when beta is not given: beta = ratio * 2 max_j |w x_j|, the share
+                             // of the beta at which all codes are zero whatever the dictionary
+  double l2 = 0;             // >= 0, adds l2 |S|^2: the elastic net
   std::vector<double> atom_penalty = {};  // r numbers >= 0 that multiply beta for each atom; empty: ones
   bool positive_codes = false;            // S >= 0
   bool positive_atoms = false;            // B >= 0
@@ -101,6 +113,9 @@ struct Options {
   Normalize normalize = Normalize::unit;
   // self-paced weights
   Level level = Level::element;
+  std::vector<double> groups = {};     // level group: m labels, features of one label are a group; or
+  std::optional<Shape> shape = {};     // .. of images, and
+  Index window = 5;                    // odd: the pixels of a window x window square around each pixel are a group
   Regularizer regularizer = Linear{};  // with its parameter: Polynomial{.power = 3}
   Pace pace = Pace::descending;
   double mu = 1.2;      // > 1; geometric: lambda *= mu until every unit is in
@@ -156,6 +171,7 @@ struct Option {
   std::string remark;                // for who broke the rule
   std::string regularizer;           // whose parameter it is; empty: an option of every fit
   std::vector<std::string> old_names;
+  bool automatic = false;  // takes the word auto, too, for kAuto
   std::function<OptionValue(const Options&)> get;
   std::function<void(Options&, const OptionValue&)> assign;  // a value of the type above that has been checked
 

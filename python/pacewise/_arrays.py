@@ -62,6 +62,13 @@ def sparse_parts(name: str, a: Any) -> SparseParts | None:
     return rows, cols, a.indptr.astype(np.int64), a.indices.astype(np.int32, copy=False), a.data
 
 
+def groups_of(groups: Any) -> tuple[SparseParts | None, list[float] | None]:
+    """An averaging matrix (m, m), or the labels of the features numbered; the other is None."""
+    if sp.issparse(groups) or np.ndim(groups) == 2:
+        return sparse_parts("groups", groups), None
+    return None, np.unique(np.asarray(groups), return_inverse=True)[1].astype(float).tolist()
+
+
 def from_parts(parts: SparseParts | None) -> sp.csr_array | None:
     if parts is None:
         return None

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import as_rows, from_parts, sparse_parts, thread_number, weights_of
+from ._arrays import as_rows, from_parts, groups_of, sparse_parts, thread_number, weights_of
 from ._old_models import from_npz
 from ._options import options_of, parameters_doc, regularizer_params_doc
 from ._progress import watcher
@@ -64,7 +64,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ----------
     components_ : (r, m) dictionary
     codes_ : (n, r) codes of the training samples, graph terms included
-    weights_ : self-paced weights at ``lambda_``: (n, m) for level "element", (n,) "sample", (m,) "feature", else None
+    weights_ : self-paced weights at ``lambda_``: (n, m) for level "element" and "group", (n,) "sample", (m,) "feature", else None
     loss_ : loss of every unit, of the same shape; (n,) for level "none"
     lambda_ : the pace's last lambda; infinity without a pace
     beta_ : the beta used
@@ -74,6 +74,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         ``weights``: of a descending pace the mean |v used - v of the losses at the returned point|
     termination_ : "converged", "iteration_limit", "time_limit", "cancelled" or "numerical_trouble"
     n_iter_, notes_, options_ : iterations, what a user should know about the data, all options as used
+    candidates_ : list of dicts, the atoms and betas tried where they were "auto": ``atoms``, ``beta_ratio``, ``error`` of
+        hidden entries, ``scale`` of the stage that predicts them best
     laplacian_, incidence_, consistency_ : (n, n) and (e, n) CSR, (e, r); None where absent
     offset_ : ``decision_function`` is ``score_samples - offset_``. It is the 10% quantile of ``score_samples`` over at
         most 1000 evenly spaced training samples: ``predict`` calls about a tenth of the training data outliers.
@@ -94,6 +96,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         gamma: float | None = None,
         eta: float | None = None,
         level: str = "element",
+        groups: Any = None,
+        shape: tuple[int, int] | None = None,
+        window: int | None = None,
         regularizer: str = "linear",
         regularizer_params: dict[str, float] | None = None,
         pace: str | None = None,
@@ -138,6 +143,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.gamma = gamma
         self.eta = eta
         self.level = level
+        self.groups = groups
+        self.shape = shape
+        self.window = window
         self.regularizer = regularizer
         self.regularizer_params = regularizer_params
         self.pace = pace
@@ -204,6 +212,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def _fit(self, X: Any, weights: tuple[Any, Any, Any], graph: Any, graph_points: Any) -> None:
         options = options_of({k: v for k, v in self.get_params(deep=False).items() if k not in _RUN})
+        averaging = None
+        if self.groups is not None:
+            averaging, options["groups"] = groups_of(self.groups)
         if isinstance(self.verbose, str) and self.verbose != "bar":
             raise _core.Error(f"verbose = {self.verbose}: must be 0, 1 or 'bar'")
         X = self._rows(X, reset=True)
@@ -229,6 +240,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 graph_points=None if graph_points is None else as_rows("graph_points", graph_points, np.float64),
                 dictionary=None if self.dict_init is None else as_rows("dict_init", self.dict_init, np.float64),
                 codes=None if self.code_init is None else as_rows("code_init", self.code_init, np.float64),
+                groups=averaging,
                 threads=thread_number(self.n_threads),
                 max_seconds=None if self.max_seconds is None else float(self.max_seconds),
                 callback=callback,
@@ -244,7 +256,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self.fit(X, y, **fit_params).codes_
 
     def _units(self, shape: tuple[int, int]) -> tuple[int, ...]:
-        return {"element": shape, "sample": shape[:1], "feature": shape[1:], "none": shape[:1]}[self.level]
+        return {"element": shape, "group": shape, "sample": shape[:1], "feature": shape[1:], "none": shape[:1]}[self.level]
 
     def _keep(self, result: dict[str, Any]) -> None:
         """The model's figures, and its arrays as views of its memory."""
@@ -265,12 +277,13 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         stages = result["stages"]
         self.stages_ = {key: np.array([s[key] for s in stages]) for key in (stages[0] if stages else {})}
         self.stage_ = result["stage"] if result["settled"] else None
+        self.candidates_ = result["candidates"]
         self._keep_arrays(result)
 
     def _keep_arrays(self, result: dict[str, Any]) -> None:
         n, m = result["samples"], result["features"]
         level = result["options"]["level"]
-        units = {"element": (n, m), "sample": (n,), "feature": (m,), "none": (n,)}[level]
+        units = {"element": (n, m), "group": (n, m), "sample": (n,), "feature": (m,), "none": (n,)}[level]
         weights, losses = result["weights"], result["losses"]  # a file of before version 2 has none
         self.components_ = result["components"]
         self.codes_ = result["codes"]

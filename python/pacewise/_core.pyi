@@ -34,6 +34,7 @@ def fit(
     graph_points: NDArray | None,
     dictionary: NDArray | None,
     codes: NDArray | None,
+    groups: Sparse | None,
     threads: int,
     max_seconds: float | None,
     callback: Callable[[dict[str, Any]], Any] | None,

@@ -21,6 +21,8 @@ def options_of(values: dict[str, Any]) -> dict[str, Any]:
             value = seed_of(value)
         elif isinstance(value, (np.generic, np.ndarray)):
             value = value.tolist()
+        if name == "shape" and value is not None and not isinstance(value, str):
+            value = "x".join(str(length) for length in value)
         out[name] = value
     return out
 

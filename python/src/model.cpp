@@ -93,6 +93,13 @@ nb::dict describe(const std::shared_ptr<AnyModel>& any, Model<T>& model) {
     stages.append(one);
   }
   d["stages"] = stages;
+  nb::list candidates;
+  for (const Candidate& candidate : model.candidates) {
+    nb::dict one;
+    visit_fields(candidate, [&](const char* name, const auto& value) { one[name] = value; });
+    candidates.append(one);
+  }
+  d["candidates"] = candidates;
   d["stage"] = model.descent.chosen;
   d["settled"] = model.descent.settled;
   d["notes"] = from_notes(model.notes);
@@ -149,6 +156,7 @@ class InPrecision {
     own_.descent.center = descent.center;
     if (descent.settled) own_.descent.dictionary = cast<T, Other>(descent.dictionary.view());
     if (from.options.level == Level::feature) own_.weights = line(from.weights);
+    own_.groups = from.groups;
   }
   const Model<T>* model_ = nullptr;
   Model<T> own_;
@@ -158,8 +166,9 @@ template <class T>
 nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
                   const nb::dict& given, const std::optional<nb::tuple>& laplacian,
                   const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points,
-                  const MaybeRows<double>& dictionary, const MaybeRows<double>& codes, int threads,
-                  std::optional<double> max_seconds, const nb::object& callback) {
+                  const MaybeRows<double>& dictionary, const MaybeRows<double>& codes,
+                  const std::optional<nb::tuple>& groups, int threads, std::optional<double> max_seconds,
+                  const nb::object& callback) {
   const Options options = to_options(given);
   Graph graph;
   Matrix<double> coordinates, first_dictionary, first_codes;
@@ -168,6 +177,11 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
     graph.laplacian = to_sparse(*laplacian);
     if (incidence) graph.incidence = to_sparse(*incidence);
     inputs.graph = &graph;
+  }
+  Sparse averaging;
+  if (groups) {
+    averaging = to_sparse(*groups);
+    inputs.groups = &averaging;
   }
   if (points) {
     coordinates = copy(*points);
@@ -262,7 +276,7 @@ template <class T>
 void bind(nb::module_& m) {
   m.def("fit", &fit_rows<T>, "X"_a, "sample_weight"_a.none(), "feature_weight"_a.none(), "entry_weight"_a.none(),
         "options"_a, "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "dictionary"_a.none(),
-        "codes"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
+        "codes"_a.none(), "groups"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
   m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("score", &score_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("mend", &mend_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);

@@ -99,7 +99,8 @@ template <class T>
 void descend(const Model<T>& model, const Data<T>& data, const Control& control, Encoding<T>& e) {
   const Tuning tuning;
   const Descent<T>& d = model.descent;
-  Part<T> part(data, {}, model.options, tuning, control);
+  const Groups groups = Groups::of(model.options, data.values.rows(), model.groups);
+  Part<T> part(data, {}, model.options, groups, tuning, control);
   part.S = Matrix<T>(d.dictionary.cols(), data.values.cols());
   const CodeTerms<T> terms = part.terms(penalty_of(model.options, model.beta), false, {});
   const Level level = model.options.level;
@@ -121,6 +122,7 @@ void descend(const Model<T>& model, const Data<T>& data, const Control& control,
   e.losses = part.losses();
   if (std::isinf(d.lambda)) part.mark_gross();
   solve_weights(part.losses(), model.options.regularizer, d.lambda, e.weights, control, d.center);
+  e.weights = part.of_entries(std::move(e.weights));
   if (all_one(e.weights)) e.weights.clear();
   e.codes = std::move(part.S);
 }
@@ -143,8 +145,8 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
   StepOptions step;
   step.tol = options.tol;
   const Penalty penalty = penalty_of(model.options, model.beta);
-  const bool weighs_entries = options.paced && model.options.level == Level::element;
-  const bool weighs_samples = weighs_entries || (options.paced && model.options.level == Level::sample);
+  const bool weighs_samples =
+      options.paced && (weighs_entries(model.options.level) || model.options.level == Level::sample);
   if (weighs_samples && model.descent.settled) {
     descend(model, data, control, e);
     if (!e.weights.empty()) combine(data.weights, e.weights, model.options.level, m, n, effective);
@@ -160,6 +162,8 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
     const CodesProblem<T> own{data.values, effective, model.dictionary, penalty, {}};
     e.report = solve_codes(own, e.codes, step, control);
     unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.options.level, control, e.losses);
+    if (const Groups groups = Groups::of(model.options, m, model.groups); !groups.empty())
+      for (Index j = 0; j < n; ++j) groups.losses(e.losses.data() + j * m);
   }
   e.sample_scale = data.sample_scale;
   e.notes = data.notes;
@@ -195,7 +199,7 @@ Model<T> model_of(Result<T> result) {
   model.density = result.density;
   model.notes = std::move(result.notes);
   const Descent<T>& descent = result.state.descent;
-  if (model.options.level == Level::element && !std::isinf(model.lambda)) {
+  if (weighs_entries(model.options.level) && !std::isinf(model.lambda)) {
     model.entry_lambda = model.lambda;
   } else if (const auto moderate = std::find_if(descent.stages.begin(), descent.stages.end(),
                                                 [](const Stage& stage) { return stage.scale <= 4; });
@@ -224,6 +228,7 @@ Model<T> model_of(Result<T> result) {
   model.normalization = std::move(result.data.normalization);
   model.sample_scale = std::move(result.data.sample_scale);
   model.graph = std::move(result.graph);
+  model.groups = std::move(result.groups);
   return model;
 }
 
@@ -272,22 +277,29 @@ Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
   Encoded<T> e = encode_data(model, problem, options, control, true);
   const Index m = e.data.values.rows(), n = e.data.values.cols();
   Vector<T>& losses = e.encoding.losses;
-  if (model.options.level != Level::element)
+  if (!weighs_entries(model.options.level))
     unit_losses<T>(e.data.values, e.data.weights, reference(model), e.encoding.codes, Level::element, control, losses);
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   const double scale = model.entry_lambda > 0 ? model.entry_lambda : 1;
+  const Groups groups = Groups::of(model.options, m, model.groups);
   Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), {}};
   out.confidence.resize_for_overwrite(m, n);
   const auto judge = [&](Index j) {
     double sum = 0;
     Index count = 0;
+    T* trust = out.confidence.col(j);
     for (Index i = 0; i < m; ++i) {
-      out.confidence(i, j) = nan;
-      if (!(e.data.weights(i, j) > T(0))) continue;
       const double share = std::min(1.0, static_cast<double>(losses[static_cast<std::size_t>(j * m + i)]) / scale);
-      out.confidence(i, j) = static_cast<T>(1 - share);
-      sum += share;
-      ++count;
+      trust[i] = static_cast<T>(1 - share);
+    }
+    if (!groups.empty()) groups.weights(trust);
+    for (Index i = 0; i < m; ++i) {
+      if (e.data.weights(i, j) > T(0)) {
+        sum += 1 - static_cast<double>(trust[i]);
+        ++count;
+      } else {
+        trust[i] = nan;
+      }
     }
     if (count > 0) out.outlier_score[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(count));
   };

@@ -40,6 +40,14 @@ void visit_fields(S& s, Visit&& visit) {
   visit("gain_squares", s.gain_squares);
 }
 
+template <Is<Candidate> S, class Visit>
+void visit_fields(S& s, Visit&& visit) {
+  visit("atoms", s.atoms);
+  visit("beta_ratio", s.beta_ratio);
+  visit("error", s.error);
+  visit("scale", s.scale);
+}
+
 /// Its arrays are among those of the state.
 template <class S, class Visit>
 requires Is<S, Descent<float>> || Is<S, Descent<double>>
@@ -99,6 +107,7 @@ void visit_fields(S& s, Visit&& visit) {
   visit("state_weights", s.weights);
   visit("schedule", s.schedule);
   visit("descent", s.descent);
+  visit("candidates", s.candidates);
   visit("first_errors", s.descent.first_errors);
   visit("reference_dictionary", s.descent.dictionary);
   visit("reference_codes", s.descent.codes);
@@ -139,6 +148,7 @@ void visit_results(M& m, Visit&& visit) {
   visit("sample_scale", m.sample_scale);
   visit("laplacian", m.graph.laplacian);
   visit("incidence", m.graph.incidence);
+  visit("groups", m.groups);
   visit("notes", m.notes);
 }
 

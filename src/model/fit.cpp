@@ -1,16 +1,12 @@
 #include "model/fit.hpp"
 
-#include <cmath>
-#include <sstream>
-
+#include "model/choice.hpp"
 #include "model/fitter.hpp"
 
 namespace pacewise {
 
 template <class T>
-Result<T> fit(const Problem<T>& problem, const Options& options, const Control& control, const Callback<T>& callback,
-              const FitInputs& inputs, const State<T>* resume) {
-  Fitter<T> f(problem, options, control, inputs, resume);
+void iterate(Fitter<T>& f, const Callback<T>& callback) {
   while (!f.finished()) {
     f.begin_iteration();     //   lambda <- pace(losses), all weights 1 before the pace and while polishing
     f.update_weights();      //   V <- argmin sum v l + F(v; lambda)               closed form
@@ -20,9 +16,34 @@ Result<T> fit(const Problem<T>& problem, const Options& options, const Control& 
     f.update_codes();        //   S <- argmin fit + sparsity + manifold + consistency
     if (!f.end_iteration(callback)) break;
   }
+}
+
+namespace {
+
+/// A run that is resumed has chosen already.
+template <class T>
+Options settled(Options options, const State<T>& state) {
+  if (options.atoms == kAuto) options.atoms = state.dictionary.cols();
+  if (options.beta == kAuto) options.beta = state.beta;
+  return options;
+}
+
+}  // namespace
+
+template <class T>
+Result<T> fit(const Problem<T>& problem, const Options& options, const Control& control, const Callback<T>& callback,
+              const FitInputs& inputs, const State<T>* resume) {
+  std::vector<Candidate> tried;
+  const Options chosen =
+      resume != nullptr ? settled(options, *resume) : choose_settings(problem, options, control, tried);
+  Fitter<T> f(problem, chosen, control, inputs, resume);
+  f.remember(std::move(tried));
+  iterate(f, callback);
   return f.result();
 }
 
+template void iterate(Fitter<float>&, const Callback<float>&);
+template void iterate(Fitter<double>&, const Callback<double>&);
 template Result<float> fit(const Problem<float>&, const Options&, const Control&, const Callback<float>&,
                            const FitInputs&, const State<float>*);
 template Result<double> fit(const Problem<double>&, const Options&, const Control&, const Callback<double>&,

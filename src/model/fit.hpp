@@ -17,6 +17,7 @@ struct Result {
   State<T> state;
   Data<T> data;  // the training data as the solvers saw them
   Graph graph;
+  Sparse groups;    // as given
   Options options;  // what was used
   Termination termination = Termination::converged;
   std::string detail;
@@ -39,10 +40,12 @@ struct FitInputs {
   const Graph* graph = nullptr;                  // instead of building one
   const Matrix<double>* graph_points = nullptr;  // D x n: look for neighbours in this space
   const Matrix<double>* dictionary = nullptr;    // m x r: the first B; else samples drawn at random
+  const Sparse* groups = nullptr;                // m x m: level group, instead of labels or windows
   const Matrix<double>* codes = nullptr;         // r x n: the first S; else plain sparse coding
   Tuning tuning = {};
   Vector<Index> parts = {};   // the first sample of each part but the first, ascending: parts have no graph in common
   bool show_weights = false;  // the callback's state has the weights of every iteration
+  int judge_stages = 0;       // > 0: the run is over when so many stages of a descending pace, or all, are judged
 };
 
 /// What codes cost, by the options and the beta used

@@ -39,6 +39,7 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
       n_(problem.values.cols),
       level_(options.level) {
   validate(options_);
+  groups_ = Groups::of(options_, m_, inputs.groups == nullptr ? Sparse() : *inputs.groups);
   make_parts(problem);
   if (resume != nullptr) {
     if (resume->descent.settled) {
@@ -92,7 +93,7 @@ void Fitter<T>::make_parts(const Problem<T>& problem) {
       std::swap(mine, data);
     // a descending pace takes the graph of what it has mended, later
     Graph graph = descends(options_) && inputs_.graph == nullptr ? Graph() : graph_of(mine, first[p]);
-    parts_.emplace_back(std::move(mine), std::move(graph), options_, tuning_, control_);
+    parts_.emplace_back(std::move(mine), std::move(graph), options_, groups_, tuning_, control_);
   }
 }
 
@@ -111,7 +112,7 @@ std::vector<char> Fitter<T>::observed() const {
       std::all_of(parts_.begin(), parts_.end(), [](const Part<T>& part) { return part.observed().empty(); });
   if (all) return {};
   return all_samples([&](const Part<T>& part) {
-    const Index units = part.samples() * (level_ == Level::element ? m_ : 1);
+    const Index units = part.samples() * (weighs_entries(level_) ? m_ : 1);
     return part.observed().empty() ? std::vector<char>(static_cast<std::size_t>(units), char{1}) : part.observed();
   });
 }
@@ -198,7 +199,7 @@ State<T> Fitter<T>::whole_state() const {
 template <class T>
 void Fitter<T>::take_state(State<T> state) {
   Index first = 0, row = 0;
-  const Index units = level_ == Level::element ? m_ : 1;
+  const Index units = weighs_entries(level_) ? m_ : 1;
   if (!state.descent.settled && state_.descent.settled)  // back to before that
     for (Part<T>& part : parts_) {
       part.release_weights();
@@ -301,6 +302,14 @@ void Fitter<T>::end_stage() {
   }
   exact_ = exact(state_.schedule);
   evaluate();
+}
+
+template <class T>
+void Fitter<T>::remember(std::vector<Candidate> candidates) {
+  if (candidates.empty()) return;
+  notes_.push_back(std::to_string(options_.atoms) + " atoms and beta = " + to_text(state_.beta) + " were chosen: of " +
+                   std::to_string(candidates.size()) + " settings that predict hidden entries best.");
+  before_.candidates = state_.candidates = std::move(candidates);
 }
 
 template <class T>
@@ -566,8 +575,8 @@ LossSummary Fitter<T>::summarize_losses() const {
   const Options& s = options_;
   if (descends(s)) {
     if (!ends_stage(state_.schedule, s)) return out;
-    if (level_ == Level::element) {
-      out.spread = 1.4826 * std::sqrt(loss_quantile_of(0.5));
+    if (weighs_entries(level_)) {  // the mean square of a group is a variance, the median of squares is not
+      out.spread = (level_ == Level::group ? 1 : 1.4826) * std::sqrt(loss_quantile_of(0.5));
     } else {
       const Vector<T> losses =
           level_ == Level::feature ? feature_losses_ : all_samples([](const Part<T>& part) { return part.losses(); });
@@ -673,7 +682,7 @@ void Fitter<T>::update_weights() {
   if (!held) record_.objective_before = objective_ = objective_now().total();
   if (show_weights_ && !exact_ && paced())
     shown_weights_ = level_ == Level::feature ? feature_weights_ : all_samples([&](const Part<T>& part) {
-      return level_ == Level::element ? part.entry_weights(control_) : part.weights();
+      return weighs_entries(level_) ? part.entry_weights(control_) : part.weights();
     });
   check_descent("weights");
 }
@@ -893,6 +902,10 @@ Result<T> Fitter<T>::result() {
   out.options = options_;
   out.threads = thread_count(control_);
   out.notes = notes_;
+  if (!groups_.empty()) {
+    if (inputs_.groups != nullptr) out.groups = *inputs_.groups;
+    for (Index j = 0; j < n_; ++j) groups_.weights(out.weights.data() + j * m_);
+  }
   out.data = std::move(parts_.front().data);
   out.graph = std::move(parts_.front().graph);
   for (std::size_t p = 1; p < parts_.size(); ++p) {

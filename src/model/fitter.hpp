@@ -19,7 +19,7 @@ class Fitter {
   Fitter(const Problem<T>& problem, const Options& options, const Control& control, const FitInputs& inputs,
          const State<T>* resume);
 
-  bool finished() const { return over_ || state_.schedule.finished; }
+  bool finished() const { return over_ || state_.schedule.finished || judged(); }
   void begin_iteration();
   void update_weights();
   void update_dictionary();
@@ -29,7 +29,16 @@ class Fitter {
   bool end_iteration(const Callback<T>& callback);
   Result<T> result();
 
+  const std::vector<Stage>& stages() const { return state_.descent.stages; }
+  int chosen_stage() const { return state_.descent.chosen; }
+  /// Of the choice of atoms and beta, where there was one
+  void remember(std::vector<Candidate> candidates);
+
  private:
+  bool judged() const {
+    const Descent<T>& d = state_.descent;
+    return inputs_.judge_stages > 0 && (d.settled || std::ssize(d.stages) >= inputs_.judge_stages);
+  }
   void make_parts(const Problem<T>& problem);
   bool couples() const { return options_.alpha > 0 || options_.gamma > 0; }
   Graph graph_of(const Data<T>& data, Index first);
@@ -104,6 +113,7 @@ class Fitter {
   std::chrono::steady_clock::time_point began_;
   std::vector<std::string> notes_;
   Index m_ = 0, n_ = 0;
+  Groups groups_;
   Level level_;  // of the losses: none keeps the samples' losses
   std::vector<Part<T>> parts_;
   State<T> state_;   // codes, consistency and weights are with the parts
@@ -125,6 +135,10 @@ class Fitter {
   Termination termination_ = Termination::iteration_limit;
   std::string detail_;
 };
+
+/// Algorithm 1
+template <class T>
+void iterate(Fitter<T>& fitter, const Callback<T>& callback);
 
 extern template class Fitter<float>;
 extern template class Fitter<double>;

@@ -56,6 +56,7 @@ Model<T> fit_with(const Problem<T>& problem, Options options, const FitControl& 
   if (std::isfinite(given.max_seconds)) control.end_after(given.max_seconds);
   FitInputs inputs;
   inputs.graph = given.graph;
+  inputs.groups = given.groups;
   const Matrix<double> points(given.graph_points);
   const Matrix<double> dictionary(given.dictionary), codes(given.codes);
   if (!points.empty()) inputs.graph_points = &points;

@@ -10,6 +10,7 @@
 #include "model/fields.hpp"
 #include "model/options_json.hpp"
 #include "pacewise/version.hpp"
+#include "solve/groups.hpp"
 #include "solve/weights.hpp"
 #include "storage/container.hpp"
 #include "storage/file_error.hpp"
@@ -236,6 +237,7 @@ json upgraded(json h, std::uint32_t version) {
   if (json& state = h.at("state"); !state.is_null()) {
     add(state.at("schedule"), value_json(ScheduleState()));
     state["descent"] = value_json(Descent<double>());
+    state["candidates"] = json::array();
     for (json& record : state.at("history")) add(record.at("certificate"), value_json(Certificate()));
   }
   if (h.contains("certificate")) add(h.at("certificate"), value_json(Certificate()));
@@ -283,6 +285,9 @@ Model<T> parse_model(const ContainerReader& in) {
   if (in.version == 1 && m.options.level == Level::feature) read("feature_weights", m.weights);
   if (m.options.level != Level::none && !m.losses.empty())
     solve_weights(m.losses, m.options.regularizer, m.lambda, m.weights, {}, m.descent.center);
+  if (const Groups groups = Groups::of(m.options, m.features, m.groups); !groups.empty())
+    for (std::size_t u = 0; u < m.weights.size(); u += static_cast<std::size_t>(m.features))
+      groups.weights(m.weights.data() + u);
   return m;
 }
 

@@ -10,6 +10,7 @@ namespace pacewise {
 namespace {
 
 using Type = Option::Type;
+constexpr std::string_view kAutoName = "auto";
 
 template <class Words>
 std::string alternatives(const Words& words) {
@@ -72,6 +73,12 @@ void bind(Option& row, Space Options::*member) {
   row.get = [member](const Options& o) { return to_string(o.*member); };
   row.assign = [member](Options& o, const OptionValue& v) { o.*member = parse_space(std::get<std::string>(v)); };
 }
+void bind(Option& row, std::optional<Shape> Options::*member) {
+  row.type = Type::choice;
+  row.choices = {"ROWSxCOLUMNS"};
+  row.get = [member](const Options& o) { return o.*member ? OptionValue(to_string(*(o.*member))) : OptionValue(); };
+  row.assign = [member](Options& o, const OptionValue& v) { o.*member = parse_shape(std::get<std::string>(v)); };
+}
 void bind(Option& row, Regularizer Options::*member) {
   row.type = Type::choice;
   for (const std::string_view name : regularizer_names()) row.choices.emplace_back(name);
@@ -79,6 +86,19 @@ void bind(Option& row, Regularizer Options::*member) {
   row.assign = [member](Options& o, const OptionValue& v) {
     const auto& name = std::get<std::string>(v);
     if (name != name_of(o.*member)) o.*member = parse_regularizer(name);
+  };
+}
+
+/// The row takes the word auto, too.
+void allow_auto(Option& row) {
+  row.automatic = true;
+  const OptionValue chosen = row.type == Type::integer ? OptionValue(std::int64_t{kAuto}) : OptionValue(double{kAuto});
+  row.get = [get = row.get, chosen](const Options& o) {
+    const OptionValue value = get(o);
+    return value == chosen ? OptionValue(std::string(kAutoName)) : value;
+  };
+  row.assign = [assign = row.assign, chosen](Options& o, const OptionValue& v) {
+    assign(o, std::holds_alternative<std::string>(v) ? chosen : v);
   };
 }
 
@@ -153,8 +173,10 @@ std::vector<Option> make_table() {
   using O = Options;
   t.group("Model");
   t.add("atoms", "r", &O::atoms, "Atoms of the dictionary", at_least(1)).python = "n_components";
+  allow_auto(t.rows.back());
   t.add("beta", "beta", &O::beta, "Weight of the sparsity term: twice the lambda of scikit-learn, SPAMS and mlpack",
         at_least(0));
+  allow_auto(t.rows.back());
   t.add("beta_ratio", "", &O::beta_ratio,
         "Used when beta is not given: beta as a share of the one at which all codes are zero", {0, 1},
         "1 is where all codes are zero");
@@ -172,6 +194,11 @@ std::vector<Option> make_table() {
 
   t.group("Self-paced weights");
   t.add("level", "", &O::level, "What carries a weight; none is ordinary sparse coding");
+  t.add("groups", "", &O::groups, "Level group: a label for each feature; those of one label share a weight",
+        at_least(0));
+  t.add("shape", "", &O::shape, "Level group: features are the pixels of images, row after row");
+  t.add("window", "", &O::window, "Level group: .. and this odd number is the side of the square around each pixel",
+        at_least(1));
   t.add("regularizer", "F", &O::regularizer, "How weights fall with the loss");
   for_each_regularizer(
       [&](const auto& type) { for_each_parameter(type, [&](const auto& parameter) { t.add(row_of(parameter)); }); });
@@ -254,6 +281,17 @@ std::string to_string(const Space& space) {
   return space.kind == Space::Kind::raw ? name : name + ":" + std::to_string(space.dimensions);
 }
 
+Shape parse_shape(std::string_view text) {
+  Shape shape;
+  const std::size_t times = text.find('x');
+  if (times == std::string_view::npos || !read_number(text.substr(0, times), shape.rows) ||
+      !read_number(text.substr(times + 1), shape.columns) || shape.rows < 1 || shape.columns < 1)
+    refuse("shape", std::string(text), find_option("shape")->rule(), "such as 28x28");
+  return shape;
+}
+
+std::string to_string(const Shape& shape) { return std::to_string(shape.rows) + "x" + std::to_string(shape.columns); }
+
 std::vector<std::string_view> regularizer_names() {
   std::vector<std::string_view> names;
   for_each_regularizer([&](const auto& type) { names.push_back(type.name); });
@@ -305,14 +343,15 @@ const Option* find_option(std::string_view name) {
 }
 
 std::string Option::rule() const {
+  const std::string otherwise = automatic ? ", or auto" : "";
   switch (type) {
     case Type::integer: {
       Range shown = range;
       if (shown.upper >= std::numeric_limits<int>::max()) shown.upper = std::numeric_limits<double>::infinity();
-      return "an integer " + shown.rule();
+      return "an integer " + shown.rule() + otherwise;
     }
     case Type::real:
-      return range.rule();
+      return range.rule() + otherwise;
     case Type::flag:
       return "true or false";
     case Type::numbers:
@@ -331,6 +370,7 @@ bool Option::names(std::string_view text) const {
 OptionValue Option::parse(const std::string& text) const {
   std::int64_t integer = 0;
   double real = 0;
+  if (automatic && text == kAutoName) return text;
   if (type == Type::integer && read_number(text, integer)) return integer;
   if ((type == Type::real || type == Type::numbers) && read_number(text, real)) {
     if (type == Type::numbers) return std::vector<double>{real};
@@ -349,7 +389,8 @@ void Option::set(Options& options, const OptionValue& value, std::string_view ca
     given = static_cast<double>(*i);
   if (real != nullptr && type == Type::integer && std::floor(*real) == *real && std::abs(*real) < 0x1p53)
     given = static_cast<std::int64_t>(*real);
-  if (given.index() != static_cast<std::size_t>(type) + 1) refuse(called, to_text(value), rule(), remark);
+  const bool chosen = automatic && value == OptionValue(std::string(kAutoName));
+  if (!chosen && given.index() != static_cast<std::size_t>(type) + 1) refuse(called, to_text(value), rule(), remark);
   check(*this, given, called);
   assign(options, given);
 }
@@ -393,8 +434,14 @@ void validate(const Options& o) {
       if (differs(o, name))
         refuse(name, to_text(find_option(name)->get(o)), "left alone where the pace is descending",
                "pace = quantile reads it");
+  if (o.level == Level::group && o.pace != Pace::descending)
+    refuse("pace", std::string(name_of(o.pace)), "descending at level group");
+  if (o.window % 2 == 0) refuse("window", std::to_string(o.window), "odd", "it has a pixel in the middle");
+  if (!o.groups.empty() && o.shape)
+    refuse("shape", to_string(*o.shape), "left out where groups are given", "they say all");
   if (o.pace == Pace::quantile && o.final < o.select)
     refuse("final", to_text(o.final), "at least `select`", "units are let in, not thrown out");
+  if (!o.atom_penalty.empty() && o.atoms == kAuto) refuse("atoms", "auto", "a number where atom_penalty is given");
   if (!o.atom_penalty.empty() && static_cast<Index>(o.atom_penalty.size()) != o.atoms)
     refuse("atom_penalty", std::to_string(o.atom_penalty.size()) + " numbers",
            "one for each of the " + std::to_string(o.atoms) + " atoms");

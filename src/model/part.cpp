@@ -9,8 +9,9 @@
 namespace pacewise {
 
 template <class T>
-Part<T>::Part(Data<T> samples_of, Graph graph_of, const Options& options, const Tuning& tuning, const Control& control)
-    : data(std::move(samples_of)), graph(std::move(graph_of)), options_(options), tuning_(tuning) {
+Part<T>::Part(Data<T> samples_of, Graph graph_of, const Options& options, const Groups& groups, const Tuning& tuning,
+              const Control& control)
+    : data(std::move(samples_of)), graph(std::move(graph_of)), options_(options), groups_(groups), tuning_(tuning) {
   observed_ = observed_units(data.weights, features(), samples(), options.level, control);
   if (!graph.incidence.empty()) edges_ = transpose(graph.incidence);
   if (const Matrix<T>& w = data.weights.entry; !w.empty()) {
@@ -95,7 +96,7 @@ Vector<T> Part<T>::hold_weights(double lambda, double center, const Vector<T>& f
   Vector<T> v = feature_weights;
   if (options_.level != Level::feature) solve_weights(losses_, options_.regularizer, lambda, v, control, center);
   given_ = data.weights;
-  if (!all_one(v)) combine(*given_, v, options_.level, features(), samples(), data.weights);
+  if (!all_one(v)) combine(*given_, of_entries(v), options_.level, features(), samples(), data.weights);
   effective_ = data.weights;
   set_lambda(std::numeric_limits<double>::infinity());
   return v;
@@ -109,8 +110,9 @@ void Part<T>::release_weights() {
 }
 
 template <class T>
-Data<T> Part<T>::mended(const Vector<T>& v, const Matrix<T>& B, const Control& control) const {
+Data<T> Part<T>::mended(const Vector<T>& weights_of_units, const Matrix<T>& B, const Control& control) const {
   const Index m = features();
+  const Vector<T> v = of_entries(weights_of_units);
   Data<T> out;
   out.values.resize_for_overwrite(m, samples());
   for_each_residual<T, T>(data.values, B, S, control, [&](Index first, MatrixView<T> R, MatrixView<const T>, int) {
@@ -138,11 +140,17 @@ void Part<T>::measure(const Matrix<T>& B, Level level, bool exact, const Control
   if (exact) {
     R_ = Matrix<float>();
     unit_losses<T>(data.values, data.weights, B, S, level, control, losses_);
+    if (level != Level::group) return;
+    entries_fit_ = parallel_sum(samples(), control, 0.0, [&](Index first, Index count, int, double& sum) {
+      T* l = losses_.data() + first * features();
+      sum += l1_norm<T>(l, features() * count);
+      for (Index j = 0; j < count; ++j) groups_.losses(l + j * features());
+    });
     return;
   }
   const Index m = features(), n = samples();
   if (R_.empty()) R_.resize_for_overwrite(m, n);
-  losses_.resize(level == Level::element ? 0 : level == Level::feature ? m : n);
+  losses_.resize(weighs_entries(level) ? 0 : level == Level::feature ? m : n);
   const Matrix<float> atoms = cast<float, T>(B);
   const Eigen::VectorXd rows =
       parallel_sum(n, control, Eigen::VectorXd(Eigen::VectorXd::Zero(level == Level::feature ? m : 0)),
@@ -151,7 +159,7 @@ void Part<T>::measure(const Matrix<T>& B, Level level, bool exact, const Control
                      eigen(R) = eigen(data.values.view().columns(first, count)).template cast<float>();
                      const EigenMatrix<float> s = eigen(S.view().columns(first, count)).template cast<float>();
                      subtract_product<float>(atoms, {s.data(), s.rows(), count}, R);
-                     if (level == Level::element) return;
+                     if (weighs_entries(level)) return;
                      Vector<float> scratch;
                      const float* loss = block_losses(first, count, scratch);
                      for (Index j = 0; j < count; ++j, loss += m)
@@ -164,7 +172,7 @@ void Part<T>::measure(const Matrix<T>& B, Level level, bool exact, const Control
 }
 
 template <class T>
-const float* Part<T>::block_losses(Index first, Index count, Vector<float>& scratch) const {
+const float* Part<T>::block_losses(Index first, Index count, Vector<float>& scratch, bool grouped) const {
   const Index m = features();
   scratch.resize(m * count);
   for (Index j = 0; j < count; ++j) {
@@ -173,6 +181,7 @@ const float* Part<T>::block_losses(Index first, Index count, Vector<float>& scra
     for (Index i = 0; i < m; ++i) l[i] = r[i] * r[i];
     weigh(data.weights, first + j, l, m);
     set_aside(first + j, [&](Index i) { l[i] = 0; });
+    if (grouped && !groups_.empty()) groups_.losses(l);
   }
   return scratch.data();
 }
@@ -222,7 +231,25 @@ void Part<T>::set_weights(Vector<T> v) {
     return;
   }
   weights_ = std::move(v);
-  combine(data.weights, weights_, options_.level, features(), samples(), effective_);
+  combine(data.weights, of_entries(weights_), options_.level, features(), samples(), effective_);
+}
+
+template <class T>
+Vector<T> Part<T>::of_entries(Vector<T> v) const {
+  for (Index j = 0; j < samples() && !groups_.empty(); ++j) groups_.weights(v.data() + j * features());
+  return v;
+}
+
+template <class T>
+void Part<T>::pace_sample(Index j, const float* residual, float* v) const {
+  const Index m = features();
+  for (Index i = 0; i < m; ++i) v[i] = residual[i] * residual[i];
+  weigh(data.weights, j, v, m);
+  set_aside(j, [&](Index i) { v[i] = 0; });
+  if (!groups_.empty()) groups_.losses(v);
+  for (Index i = 0; i < m; ++i)
+    v[i] = static_cast<float>(pace_weight(options_.regularizer, static_cast<double>(v[i]), lambda_));
+  if (!groups_.empty()) groups_.weights(v);
 }
 
 template <class T>
@@ -230,28 +257,34 @@ Vector<T> Part<T>::entry_weights(const Control& control) const {
   const Index m = features();
   Vector<T> v(m * samples());
   parallel_for(samples(), control, [&](Index first, Index count, int) {
-    Vector<float> scratch;
-    const float* l = block_losses(first, count, scratch);
-    for (Index u = 0; u < m * count; ++u)
-      v[first * m + u] = static_cast<T>(pace_weight(options_.regularizer, static_cast<double>(l[u]), lambda_));
+    Vector<float> one(m);
+    for (Index j = first; j < first + count; ++j) {
+      pace_sample(j, R_.col(j), one.data());
+      std::copy(one.begin(), one.end(), v.begin() + j * m);
+    }
   });
   return v;
 }
 
 template <class T>
 PaceSums Part<T>::pace_sums(const Control& control) const {
-  if (exact_)
-    return pacewise::pace_sums(losses_, weights(), measured_ == options_.level ? observed_ : std::vector<char>(),
-                               options_.regularizer, lambda_, control, center_);
+  const bool grouped = !groups_.empty() && !std::isinf(lambda_);  // else all weights are 1, those of entries too
+  if (exact_) {
+    PaceSums sums =
+        pacewise::pace_sums(losses_, weights(), measured_ == options_.level ? observed_ : std::vector<char>(),
+                            options_.regularizer, lambda_, control, center_);
+    if (measured_ == Level::group && !grouped) sums.take_fit(entries_fit_);
+    return sums;
+  }
   const char* seen = observed_.empty() ? nullptr : observed_.data();
-  const bool entries = options_.level == Level::element;
+  const bool entries = weighs_entries(options_.level);
   return parallel_sum(samples(), control, PaceSums{}, [&](Index first, Index count, int, PaceSums& sum) {
     const Index units = entries ? features() : 1;
     const char* mine = seen == nullptr ? nullptr : seen + first * units;
     Vector<float> scratch;
     if (entries)
-      add_best_weights(block_losses(first, count, scratch), mine, units * count, options_.regularizer, lambda_, center_,
-                       sum);
+      add_best_weights(block_losses(first, count, scratch, grouped), mine, units * count, options_.regularizer, lambda_,
+                       center_, sum);
     else
       add_best_weights(losses_.data() + first, mine, count, options_.regularizer, lambda_, center_, sum);
   });
@@ -262,11 +295,17 @@ void Part<T>::weigh_block(Index first, MatrixView<const float> residual, MatrixV
   const Index m = features();
   const Weights<T>& user = data.weights;
   const bool weighted = !(user.sample.empty() && user.feature.empty() && user.entry.empty());
-  Vector<float> w(weighted ? m : 0);
+  Vector<float> w(weighted || !groups_.empty() ? m : 0);
   for (Index j = 0; j < x.cols; ++j) {
     set_aside(first + j, [&](Index i) { x(i, j) = 0; });
     if (!paced_entries()) {
       weigh(effective_, first + j, x.col(j), m);
+      continue;
+    }
+    if (!groups_.empty()) {
+      pace_sample(first + j, residual.col(j), w.data());
+      weigh(user, first + j, w.data(), m);
+      for (Index i = 0; i < m; ++i) x(i, j) *= w[i];
       continue;
     }
     if (weighted) {
@@ -346,19 +385,19 @@ Vector<double> Part<T>::trusted_losses(const Matrix<T>& B, const Control& contro
 
 template <class T>
 Eigen::VectorXd Part<T>::trusted_sample(const Matrix<T>& B, Index j) const {
-  Eigen::VectorXd out(features());
-  for (Index i = 0; i < features(); ++i) {
-    const double w = static_cast<double>(data.weights(i, j)), x = static_cast<double>(data.values(i, j));
-    double model = 0;
-    for (Index k = 0; k < S.rows(); ++k) model += static_cast<double>(B(i, k)) * static_cast<double>(S(k, j));
-    double trust = w > 0 ? 1 : 0;
-    if (options_.level == Level::element && !std::isinf(lambda_))
-      trust *= pace_weight(options_.regularizer, w * (x - model) * (x - model), lambda_);
-    if (options_.level == Level::feature && !weights_.empty()) trust *= static_cast<double>(weights_[i]);
-    out[i] = trust * x + (1 - trust) * model;
+  const Eigen::VectorXd model = (eigen(B) * eigen(S).col(j)).template cast<double>();
+  const Eigen::VectorXd x = eigen(data.values).col(j).template cast<double>();
+  Eigen::VectorXf trust = Eigen::VectorXf::Ones(features());
+  if (weighs_entries(options_.level) && !std::isinf(lambda_)) {
+    const Eigen::VectorXf residual = (x - model).template cast<float>();
+    pace_sample(j, residual.data(), trust.data());
   }
-  set_aside(j, [&](Index i) { out[i] = (eigen(B).row(i) * eigen(S).col(j)).value(); });
-  return out;
+  if (options_.level == Level::feature && !weights_.empty())
+    for (Index i = 0; i < features(); ++i) trust[i] = static_cast<float>(weights_[i]);
+  for (Index i = 0; i < features(); ++i)
+    if (!(data.weights(i, j) > T(0))) trust[i] = 0;
+  set_aside(j, [&](Index i) { trust[i] = 0; });
+  return model + trust.template cast<double>().cwiseProduct(x - model);
 }
 
 // ---- codes

@@ -8,6 +8,7 @@
 #include "solve/consistency.hpp"
 #include "solve/coupled.hpp"
 #include "solve/dictionary.hpp"
+#include "solve/groups.hpp"
 #include "solve/weights.hpp"
 
 namespace pacewise {
@@ -22,7 +23,8 @@ namespace pacewise {
 template <class T>
 class Part {
  public:
-  Part(Data<T> data, Graph graph, const Options& options, const Tuning& tuning, const Control& control);
+  Part(Data<T> data, Graph graph, const Options& options, const Groups& groups, const Tuning& tuning,
+       const Control& control);
 
   // ---- what it holds
   Data<T> data;  // X and the user's weights
@@ -54,7 +56,8 @@ class Part {
   void mark_gross();
   /// All steps from here on weigh with w v, v the weights for the losses now (features: as given), which are returned.
   Vector<T> hold_weights(double lambda, double center, const Vector<T>& feature_weights, const Control& control);
-  void release_weights();  // .. and with w again
+  Vector<T> of_entries(Vector<T> v) const;  // A'v of every sample, where there are groups
+  void release_weights();                   // .. and with w again
   /// v x + (1 - v) B s, and B s where an entry is missing
   Data<T> mended(const Vector<T>& v, const Matrix<T>& B, const Control& control) const;
 
@@ -135,14 +138,17 @@ class Part {
   CodesProblem<T> codes_problem(const Matrix<T>& B) const { return {data.values, effective_, B, {}, {}}; }
   /// Where entries are paced and the user gave them no weights, w v is v: it is kept once, in effective_.
   bool one_copy() const { return options_.level == Level::element && data.weights.entry.empty(); }
-  bool paced_entries() const { return !exact_ && options_.level == Level::element && !std::isinf(lambda_); }
+  bool paced_entries() const { return !exact_ && weighs_entries(options_.level) && !std::isinf(lambda_); }
+  /// v of the entries of sample j at these residuals
+  void pace_sample(Index j, const float* residual, float* v) const;
   const CoupledGraph* order(const CodeTerms<T>& terms, const Control& control) const;
   /// x_j <- w v x_j for the samples from `first` on, v by these residuals where entries are paced
   void weigh_block(Index first, MatrixView<const float> residual, MatrixView<float> x) const;
-  /// The losses of the entries of some samples: stored, or made in `scratch`
-  const float* block_losses(Index first, Index count, Vector<float>& scratch) const;
+  /// The losses of the entries of some samples, or of their groups, made in `scratch`
+  const float* block_losses(Index first, Index count, Vector<float>& scratch, bool grouped = true) const;
 
   const Options& options_;
+  const Groups& groups_;
   const Tuning& tuning_;
   Sparse edges_;                               // H'
   mutable std::optional<CoupledGraph> order_;  // of the samples in proximal passes; made where first wanted
@@ -152,6 +158,7 @@ class Part {
   double center_ = 0;  // losses count as far as their roots exceed it
   bool exact_ = true;
   Level measured_ = Level::none;  // of losses_
+  double entries_fit_ = 0;        // of groups, after an exact measure(): the sum of the losses of entries
   Entries where(const std::function<bool(Index i, Index j)>& is, const Control& control) const;
   Entries hidden_, gross_;           // gross outliers: beyond the bounds of the normalisation
   std::optional<Weights<T>> given_;  // the user's, while others are held

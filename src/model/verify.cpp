@@ -11,7 +11,9 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   // what the loop goes on from, and no more
   State<T> state = static_cast<const State<T>&>(model);     // NOLINT(cppcoreguidelines-slicing)
   state.schedule.finished = state.schedule.stalled = true;  // the fit goes no further than this state
-  const Result<T> r = fit<T>(problem, model.options, control, nullptr, inputs, &state);
+  FitInputs all = inputs;
+  if (!model.groups.empty()) all.groups = &model.groups;
+  const Result<T> r = fit<T>(problem, model.options, control, nullptr, all, &state);
   if (control.stop()) return {};
   std::vector<Figure> figures;
   const auto add = [&](const char* name, double stated, double found, double magnitude, double absolute = 0) {

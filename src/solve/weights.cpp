@@ -166,6 +166,7 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
                  Level level, const Control& control, Vector<T>& losses) {
   const Index m = X.rows, n = X.cols, blocks = block_count(n);
   if (level == Level::none) level = Level::sample;
+  if (level == Level::group) level = Level::element;
   losses.resize(unit_count(level, m, n));
   Matrix<double> rows(level == Level::feature ? m : 0, level == Level::feature ? blocks : 0);
   for_each_residual<T, T>(X, B, S, control, [&](Index first, MatrixView<T> R, MatrixView<const T>, int) {
@@ -192,6 +193,7 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
 template <class T>
 std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control) {
   if (weights.sample.empty() && weights.feature.empty() && weights.entry.empty()) return {};
+  if (level == Level::group) return {};
   if (level == Level::none) level = Level::sample;
   std::vector<char> observed(static_cast<std::size_t>(unit_count(level, m, n)), char{0});
   // features are shared by all samples
@@ -254,6 +256,7 @@ void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, I
       out.feature = product(user.feature, v);
       return;
     case Level::element:
+    case Level::group:
       if (out.entry.empty()) out.entry.resize(m, n);
       for (std::size_t u = 0; u < v.size(); ++u)
         out.entry.data()[u] = user.entry.empty() ? v[u] : user.entry.data()[u] * v[u];

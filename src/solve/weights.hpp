@@ -16,18 +16,23 @@ inline Index unit_count(Level level, Index m, Index n) {
     case Level::feature:
       return m;
     case Level::element:
+    case Level::group:
       return m * n;
   }
   return 0;
 }
 
-/// The unit entry i of sample j belongs to
+/// Whether entries of one sample differ in their weights, from sample to sample
+constexpr bool weighs_entries(Level level) { return level == Level::element || level == Level::group; }
+
+/// The unit whose weight entry i of sample j has; of groups, the one around it
 inline Index unit_of(Level level, Index m, Index i, Index j) {
-  return level == Level::element ? j * m + i : level == Level::feature ? i : j;
+  return weighs_entries(level) ? j * m + i : level == Level::feature ? i : j;
 }
 
-/// Loss of every unit at (B, S), the user's weights included: l = w (x - B s)^2 summed over the unit. For level none
-/// the losses of the samples (they add up to the fit). Units without any observed entry have loss 0.
+/// Loss of every unit (entries for level group) at (B, S), the user's weights included: l = w (x - B s)^2 summed over
+/// the unit. For level none the losses of the samples (they add up to the fit). Units without any observed entry have
+/// loss 0.
 template <class T>
 Vector<T> unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
                       Level level, const Control& control);
@@ -37,7 +42,7 @@ template <class T>
 void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<const T> B, MatrixView<const T> S,
                  Level level, const Control& control, Vector<T>& losses);
 
-/// 1 where a unit has an entry of positive weight. Empty when all have.
+/// 1 where a unit has an entry of positive weight. Empty when all have, and for groups.
 template <class T>
 std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control = {});
 
@@ -56,6 +61,10 @@ struct PaceSums {
   double fit[kLanes] = {}, value[kLanes] = {}, weight[kLanes] = {}, largest[kLanes] = {}, in[kLanes] = {},
          count[kLanes] = {};
   PaceSums& operator+=(const PaceSums& other);
+  void take_fit(double sum) {
+    std::fill(std::begin(fit), std::end(fit), 0.0);
+    fit[0] = sum;
+  }
   PaceSummary summary() const;
 };
 
@@ -84,7 +93,8 @@ void add_best_weights(const T* losses, const char* observed, Index units, const 
 void weigh_entries(const float* w, const float* residual, Index m, const Regularizer& regularizer, double lambda,
                    float* x);
 
-/// w v: what the other steps minimise with. `out` starts as a copy of the user's weights and is brought up to date.
+/// w v, v those of entries where there are groups: what the other steps minimise with. `out` starts as a copy of the
+/// user's weights and is brought up to date.
 template <class T>
 void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, Index n, Weights<T>& out);
 

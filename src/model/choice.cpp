@@ -1,0 +1,140 @@
+#include "model/choice.hpp"
+
+#include <algorithm>
+
+#include "model/fitter.hpp"
+
+namespace pacewise {
+namespace {
+
+// judged on so many entries of samples, but at least and at most on so many samples: with half of its 1,797 samples
+// digits want half as many atoms
+constexpr Index kEntries = 800000, kLeast = 1000, kSamples = 2000;
+constexpr Index kFewest = 2, kMost = 128;               // atoms
+constexpr double kRatios[] = {0.003, 0.01, 0.03, 0.1};  // of beta, a share of the one at which all codes are zero
+constexpr std::size_t kFirstRatio = 2;
+constexpr int kStageIter = 4;
+constexpr double kWorse = 0.01;  // an error that is larger by this share has risen
+
+Index samples_of(Index m, Index n) { return std::min(n, std::clamp(kEntries / m, kLeast, kSamples)); }
+
+/// Some of the samples, evenly spaced
+template <class T>
+struct Some {
+  Matrix<T> values;
+  Weights<T> weights;
+
+  explicit Some(const Problem<T>& all) {
+    const MatrixView<const T>& X = all.values;
+    const Index n = samples_of(X.rows, X.cols);
+    const Weights<T>& w = all.weights;
+    values.resize(X.rows, n);
+    weights.feature = w.feature;
+    if (!w.entry.empty()) weights.entry.resize(X.rows, n);
+    for (Index j = 0; j < n; ++j) {
+      const Index from = n > 1 ? j * (X.cols - 1) / (n - 1) : 0;
+      std::copy_n(X.col(from), X.rows, values.col(j));
+      if (!w.entry.empty()) std::copy_n(w.entry.col(from), X.rows, weights.entry.col(j));
+      if (!w.sample.empty()) weights.sample.push_back(w.sample[static_cast<std::size_t>(from)]);
+    }
+  }
+};
+
+template <class T>
+class Judge {
+ public:
+  Judge(const Problem<T>& problem, const Options& options, const Control& control, std::vector<Candidate>& tried)
+      : some_(problem), options_(options), control_(control), tried_(tried) {
+    control_.progress = nullptr;
+    all_in_ = !descends(options);
+    options_.pace = Pace::descending;
+    if (options_.level == Level::none) options_.level = Level::element;
+    for (const char* name : {"select", "final", "pace_iter"})
+      find_option(name)->assign(options_, find_option(name)->get(Options()));
+    options_.lambda_scale.reset();
+    options_.graph = GraphKind::none;
+    options_.alpha = options_.gamma = 0;
+    options_.max_iter = std::numeric_limits<int>::max();
+    options_.stage_iter = std::min(options_.stage_iter, kStageIter);
+  }
+
+  /// The error of hidden entries with these; remembered among the candidates
+  double operator()(Index atoms, std::size_t ratio) {
+    Options o = options_;
+    o.atoms = atoms;
+    if (o.beta == kAuto) {
+      o.beta.reset();
+      o.beta_ratio = kRatios[ratio];
+    }
+    FitInputs inputs;
+    inputs.judge_stages = all_in_ ? 1 : std::numeric_limits<int>::max();
+    Fitter<T> fitter({some_.values, some_.weights}, o, control_, inputs, nullptr);
+    iterate<T>(fitter, nullptr);
+    const auto& stages = fitter.stages();
+    Candidate c;
+    c.atoms = atoms;
+    c.beta_ratio = o.beta_ratio;
+    c.error = std::numeric_limits<double>::infinity();
+    if (!stages.empty()) {  // none: it was stopped
+      const Stage& best = stages[static_cast<std::size_t>(all_in_ ? 0 : fitter.chosen_stage())];
+      c.error = best.error();
+      c.scale = best.scale;
+    }
+    tried_.push_back(c);
+    return c.error;
+  }
+
+ private:
+  Some<T> some_;
+  Options options_;
+  Control control_;
+  std::vector<Candidate>& tried_;
+  bool all_in_ = false;
+};
+
+}  // namespace
+
+template <class T>
+Options choose_settings(const Problem<T>& problem, Options options, const Control& control,
+                        std::vector<Candidate>& tried) {
+  const bool atoms = options.atoms == kAuto, penalty = options.beta == kAuto;
+  if (!atoms && !penalty) return options;
+  validate(problem, control);
+  Judge<T> judge(problem, options, control, tried);
+  const Index n = samples_of(problem.values.rows, problem.values.cols);
+  Index r = atoms ? std::clamp<Index>(problem.values.rows / 16, kFewest, 16) : options.atoms;
+  std::size_t ratio = kFirstRatio;
+  double error = judge(r, ratio);
+  // as long as more atoms predict better
+  const auto grow = [&] {
+    for (Index next = 2 * r; atoms && next <= std::min(kMost, n / 2) && !control.stop(); next *= 2) {
+      const double now = judge(next, ratio);
+      if (now > (1 + kWorse) * error) break;
+      if (now < error) error = now, r = next;
+    }
+  };
+  grow();
+  for (const int step : {-1, 1}) {
+    bool better = penalty;
+    while (better && !control.stop()) {
+      const std::size_t next = ratio + static_cast<std::size_t>(step);
+      if (next >= std::size(kRatios)) break;
+      const double now = judge(r, next);
+      better = now < error;
+      if (better) error = now, ratio = next;
+    }
+    if (ratio != kFirstRatio) break;
+  }
+  if (ratio != kFirstRatio) grow();
+  options.atoms = r;
+  if (penalty) {
+    options.beta.reset();
+    options.beta_ratio = kRatios[ratio];
+  }
+  return options;
+}
+
+template Options choose_settings(const Problem<float>&, Options, const Control&, std::vector<Candidate>&);
+template Options choose_settings(const Problem<double>&, Options, const Control&, std::vector<Candidate>&);
+
+}  // namespace pacewise

@@ -1,0 +1,33 @@
+#pragma once
+#include "algebra/sparse.hpp"
+#include "pacewise/options.hpp"
+
+namespace pacewise {
+
+/// The groups of entries of level `group`. Unit (i, j) is the neighbourhood of entry i in sample j: its loss is the
+/// mean of those of its members, (A l_j)_i, and an entry's weight the mean of the weights of the neighbourhoods it is
+/// in, (A'v_j)_i, with A (m x m) >= 0 scaled so that no column adds up to more than 1: then no weight exceeds 1. Since
+/// <v, A l> = <A'v, l>, both describe the same fit. Separate groups, one label for each feature, are the case in which
+/// A averages over the features of a label.
+class Groups {
+ public:
+  Groups() = default;
+  /// By options.groups (labels), or options.shape and options.window, or `averaging` where it is not empty; empty at
+  /// other levels
+  static Groups of(const Options& options, Index m, const Sparse& averaging);
+
+  bool empty() const { return labels_.empty() && average_.empty(); }
+  template <class U>
+  void losses(U* l) const;  // l <- A l
+  template <class U>
+  void weights(U* v) const;  // v <- A'v
+
+ private:
+  Groups(const std::vector<double>& labels, Index m);
+  explicit Groups(Sparse averaging);
+  Vector<std::int32_t> labels_;  // of features, 0 ..
+  Vector<double> share_;         // of a feature in the group of each label
+  Sparse average_;               // A', by columns: that of A' is a row of A
+};
+
+}  // namespace pacewise
