@@ -113,20 +113,21 @@ def test_starts(X):
 
 
 def test_groups_share_a_weight(X):
-    by_label = quick(level="group", groups=np.repeat(["left", "right"], 8), alpha=0, gamma=0, lambda_scale=1).fit(X)
+    group = dict(level="group", pace_iter=None, alpha=0, gamma=0, lambda_scale=1)
+    by_label = quick(**group, groups=np.repeat(["left", "right"], 8)).fit(X)
     assert (by_label.weights_[:, :8] == by_label.weights_[:, :1]).all() and (by_label.weights_[:, 8:] == by_label.weights_[:, 8:9]).all()
     average = np.kron(np.eye(2), np.full((8, 8), 1 / 8))
-    by_matrix = quick(level="group", groups=average, alpha=0, gamma=0, lambda_scale=1).fit(X)
+    by_matrix = quick(**group, groups=average).fit(X)
     np.testing.assert_allclose(by_matrix.weights_, by_label.weights_, atol=1e-6)
-    windows = quick(level="group", shape=(4, 4), window=3, alpha=0, gamma=0).fit(X)
+    windows = quick(**group, shape=(4, 4), window=3).fit(X)
     assert windows.options_["shape"] == "4x4" and windows.weights_.shape == X.shape
     assert windows.mend(X).shape == windows.entry_confidence(X).shape == X.shape
     with pytest.raises(pacewise.Error, match="shape = 3x4: must be rows x columns of the 16 features"):
-        quick(level="group", shape=(3, 4)).fit(X)
+        quick(**group, shape=(3, 4)).fit(X)
 
 
 def test_atoms_and_beta_are_chosen(X):
-    coder = quick(n_components="auto", beta="auto", graph="none", random_state=0).fit(X)
+    coder = quick(n_components="auto", beta="auto", graph="none").fit(X)
     best = min(coder.candidates_, key=lambda candidate: candidate["error"])
     assert coder.components_.shape[0] == best["atoms"] == coder.options_["n_components"]
     assert coder.options_["beta_ratio"] == best["beta_ratio"] and any("were chosen" in note for note in coder.notes_)
