@@ -241,14 +241,15 @@ Vector<T> Part<T>::of_entries(Vector<T> v) const {
 }
 
 template <class T>
-void Part<T>::pace_sample(Index j, const float* residual, float* v) const {
+template <class U>
+void Part<T>::pace_sample(Index j, const float* residual, U* v) const {
   const Index m = features();
   for (Index i = 0; i < m; ++i) v[i] = residual[i] * residual[i];
   weigh(data.weights, j, v, m);
   set_aside(j, [&](Index i) { v[i] = 0; });
   if (!groups_.empty()) groups_.losses(v);
   for (Index i = 0; i < m; ++i)
-    v[i] = static_cast<float>(pace_weight(options_.regularizer, static_cast<double>(v[i]), lambda_));
+    v[i] = static_cast<U>(pace_weight(options_.regularizer, static_cast<double>(v[i]), lambda_));
   if (!groups_.empty()) groups_.weights(v);
 }
 
@@ -257,11 +258,7 @@ Vector<T> Part<T>::entry_weights(const Control& control) const {
   const Index m = features();
   Vector<T> v(m * samples());
   parallel_for(samples(), control, [&](Index first, Index count, int) {
-    Vector<float> one(m);
-    for (Index j = first; j < first + count; ++j) {
-      pace_sample(j, R_.col(j), one.data());
-      std::copy(one.begin(), one.end(), v.begin() + j * m);
-    }
+    for (Index j = first; j < first + count; ++j) pace_sample(j, R_.col(j), v.data() + j * m);
   });
   return v;
 }

@@ -140,7 +140,8 @@ class Part {
   bool one_copy() const { return options_.level == Level::element && data.weights.entry.empty(); }
   bool paced_entries() const { return !exact_ && weighs_entries(options_.level) && !std::isinf(lambda_); }
   /// v of the entries of sample j at these residuals
-  void pace_sample(Index j, const float* residual, float* v) const;
+  template <class U>
+  void pace_sample(Index j, const float* residual, U* v) const;
   const CoupledGraph* order(const CodeTerms<T>& terms, const Control& control) const;
   /// x_j <- w v x_j for the samples from `first` on, v by these residuals where entries are paced
   void weigh_block(Index first, MatrixView<const float> residual, MatrixView<float> x) const;
