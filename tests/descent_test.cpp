@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "evaluate/scores.hpp"
+#include "model/encode.hpp"
 #include "model/model.hpp"
 #include "model/verify.hpp"
 #include "synthetic.hpp"
@@ -235,6 +236,51 @@ TEST(Descent, HiddenEntriesChooseAtomsAndPenalty) {
     EXPECT_EQ(given.state.codes, result.state.codes) << "what was chosen, given";
     const auto resumed = verify::run<double>(p.problem(), o, nullptr, {}, &result.state);
     EXPECT_EQ(resumed.state.codes, result.state.codes) << "a run that is resumed has chosen";
+  }
+}
+
+// Data with a mean far from 0: the offset is learned with the weights, and comes back in all that is returned.
+TEST(Descent, AnOffsetIsLearnedWithTheWeights) {
+  const auto clean = synthetic::make<double>(recipe(0));
+  auto p = clean;
+  Random random(5);
+  for (Index u = 0; u < p.X.size(); ++u)
+    if (random.uniform() < 0.05) p.X.data()[u] = random.uniform() < 0.5 ? -2 : 2;
+  Matrix<double> truth = clean.X;
+  for (Index j = 0; j < p.X.cols(); ++j)
+    for (Index i = 0; i < p.X.rows(); ++i) {
+      const double shift = 3 + 0.1 * static_cast<double>(i);
+      p.X(i, j) += shift;
+      truth(i, j) += shift;
+    }
+  for (const Level level : {Level::none, Level::sample, Level::element}) {
+    Options o = options(level);
+    o.offset = true;
+    o.stage_iter = 4;
+    std::vector<State<double>> states;
+    const auto keep = [&](const Record& record, const State<double>& state) {
+      if (record.iteration % 15 == 4) states.push_back(state);
+      return true;
+    };
+    const auto result = verify::run<double>(p.problem(), o, keep);
+    EXPECT_EQ(result.detail, "") << name_of(level);
+    verify::check_reports(result, std::string("offset, ") + std::string(name_of(level)));
+    for (const State<double>& state : states)
+      EXPECT_EQ(verify::run<double>(p.problem(), o, nullptr, {}, &state).state.codes, result.state.codes)
+          << name_of(level) << ", from iteration " << state.iteration;
+    const Model<double> model = make_model(Result<double>(result), p.problem(), {}, {});
+    for (const Figure& figure : pacewise::verify(model, p.problem(), {}, {}))
+      EXPECT_TRUE(figure.same) << name_of(level) << ", " << figure.name << ": " << figure.stated << ", "
+                               << figure.found;
+    if (level != Level::element) continue;
+    const auto rebuilt = model.reconstruct(model.codes.view(), model.sample_scale);
+    EXPECT_LT((eigen(rebuilt) - eigen(truth)).norm(), 0.02 * eigen(truth).norm());
+    EXPECT_LT((eigen(model.mend(p.problem())) - eigen(truth)).norm(), 0.03 * eigen(truth).norm());
+    Options without = o;
+    without.offset = false;
+    const auto alone = model_of(fit<double>(p.problem(), without, {}));
+    const auto worse = alone.reconstruct(alone.codes.view(), alone.sample_scale);
+    EXPECT_LT((eigen(rebuilt) - eigen(truth)).norm(), (eigen(worse) - eigen(truth)).norm());
   }
 }
 

@@ -115,6 +115,7 @@ struct Descent {
   Matrix<T> codes;            // r x n: at the end of the chosen stage, where all weights are judged
   double lambda = std::numeric_limits<double>::infinity();  // .. by this lambda; infinity: all in
   double center = 0;  // samples, features: a loss counts as far as its root exceeds this
+  Index offsets = 0;  // as many of the offsets belong to it
 };
 
 /// Everything the loop carries from one iteration to the next. A run resumed from a stored state goes on with the same
@@ -125,6 +126,7 @@ struct State {
   Matrix<T> codes;        // S, r x n: of the training samples, graph terms included
   Matrix<T> consistency;  // Q, e x r; empty before the first Q-step
   Vector<T> weights;      // v of an exact iteration of the pace; empty: all 1, or the best ones for the losses
+  Matrix<T> offsets;      // m x updates: what the offset is the sum of
   ScheduleState schedule;
   Descent<T> descent;                 // of a descending pace
   std::vector<Candidate> candidates;  // atoms and beta that were tried where they were to be chosen

@@ -120,6 +120,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         heat_width: float | None = None,
         normalized_laplacian: bool | None = None,
         normalize: str | None = None,
+        offset: bool = False,
         max_iter: int | None = None,
         tol: float | None = None,
         exact_steps: bool | None = None,
@@ -167,6 +168,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.heat_width = heat_width
         self.normalized_laplacian = normalized_laplacian
         self.normalize = normalize
+        self.offset = offset
         self.max_iter = max_iter
         self.tol = tol
         self.exact_steps = exact_steps

@@ -147,7 +147,7 @@ class InPrecision {
     own_.entry_lambda = from.entry_lambda;
     own_.dictionary = cast<T, Other>(from.dictionary.view());
     const auto& norm = from.normalization;
-    own_.normalization = {norm.kind, line(norm.shift), line(norm.scale), norm.center, norm.reach};
+    own_.normalization = {norm.kind, line(norm.shift), line(norm.scale), line(norm.offset), norm.center, norm.reach};
     const auto& descent = from.descent;
     own_.descent.settled = descent.settled;
     own_.descent.stages = descent.stages;

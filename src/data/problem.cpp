@@ -319,7 +319,9 @@ Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T
     data.normalization.center = all.median;
     if (all.reach > 0) data.normalization.reach = all.reach;
   }
+  const Vector<T> offset = std::exchange(data.normalization.offset, {});
   if (data.normalization.kind == Normalize::unit) to_unit_norm(data, control);
+  if (!offset.empty()) subtract(offset, data.weights, data, control);
   return data;
 }
 
@@ -344,6 +346,18 @@ RobustMoments robust_moments(Vector<double> x) {
 }
 
 template <class T>
+void subtract(const Vector<T>& offset, const Weights<T>& weights, Data<T>& data, const Control& control) {
+  const Index m = data.values.rows();
+  for_each(data.values.cols(), control, [&](Index j) {
+    for (Index i = 0; i < m; ++i)
+      if (weights(i, j) > T(0)) data.values(i, j) -= offset[i];
+  });
+  Vector<T>& sum = data.normalization.offset;
+  if (sum.empty()) sum.assign(m, T(0));
+  for (Index i = 0; i < m; ++i) sum[i] += offset[i];
+}
+
+template <class T>
 RobustMoments robust_moments(const Data<T>& data) {
   constexpr Index kMost = 1000000;
   const Index m = data.values.rows(), entries = m * data.values.cols(), stride = 1 + entries / kMost;
@@ -357,6 +371,7 @@ RobustMoments robust_moments(const Data<T>& data) {
   template void check_weights<T>(const Weights<T>&, Index, Index, const Control&);                          \
   template bool validate<T>(const Problem<T>&, const Control&);                                             \
   template Data<T> prepare<T>(const Problem<T>&, Normalize, const Normalization<T>*, const Control&, bool); \
+  template void subtract(const Vector<T>&, const Weights<T>&, Data<T>&, const Control&);                    \
   template RobustMoments robust_moments(const Data<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -30,8 +30,9 @@ struct Data {
   bool bounded() const { return std::isfinite(normalization.reach); }
   /// Out of reach, on the scale before samples are divided by their norms
   bool gross(Index i, Index j) const {
-    const double x =
-        static_cast<double>(values(i, j)) * (sample_scale.empty() ? 1.0 : static_cast<double>(sample_scale[j]));
+    double x = static_cast<double>(values(i, j));
+    if (!normalization.offset.empty()) x += static_cast<double>(normalization.offset[i]);
+    if (!sample_scale.empty()) x *= static_cast<double>(sample_scale[j]);
     return std::abs(x - normalization.center) > normalization.reach;
   }
 };
@@ -71,6 +72,10 @@ void check_weights(const Weights<T>& w, Index m, Index n, const Control& control
 /// no value is missing. Of `control`, here and below, only the threads matter: nothing stops a check half-way.
 template <class T>
 bool validate(const Problem<T>& problem, const Control& control = {});
+
+/// x -> x - offset_i where these weights are positive; normalization.offset is the sum of all that was subtracted.
+template <class T>
+void subtract(const Vector<T>& offset, const Weights<T>& weights, Data<T>& data, const Control& control);
 
 /// Validate, normalise over the observed entries and give missing ones weight 0. How large a
 /// weight is does not matter to the normalisation, only whether it is 0. unit: a zero sample stays zero. standard:

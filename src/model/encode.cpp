@@ -175,6 +175,7 @@ void to_units_of_data(const Model<T>& model, const Vector<T>& sample_scale, Matr
   const auto& norm = model.normalization;
   for (Index j = 0; j < X.cols(); ++j)
     for (Index i = 0; i < X.rows(); ++i) {
+      if (!norm.offset.empty()) X(i, j) += norm.offset[i];
       if (!norm.shift.empty())
         X(i, j) = X(i, j) * norm.scale[i] + norm.shift[i];
       else if (norm.kind == Normalize::unit && !sample_scale.empty())

@@ -60,6 +60,7 @@ void visit_fields(S& s, Visit&& visit) {
   visit("settled", s.settled);
   visit("lambda", s.lambda);
   visit("center", s.center);
+  visit("offsets", s.offsets);
 }
 
 template <Is<Record> S, class Visit>
@@ -105,6 +106,7 @@ void visit_fields(S& s, Visit&& visit) {
   visit("codes", s.codes);
   visit("consistency", s.consistency);
   visit("state_weights", s.weights);
+  visit("offsets", s.offsets);
   visit("schedule", s.schedule);
   visit("descent", s.descent);
   visit("candidates", s.candidates);
@@ -143,6 +145,7 @@ void visit_results(M& m, Visit&& visit) {
   visit("outlier_threshold", m.outlier_threshold);
   visit("normalization_shift", m.normalization.shift);
   visit("normalization_scale", m.normalization.scale);
+  visit("normalization_offset", m.normalization.offset);
   visit("center", m.normalization.center);
   visit("reach", m.normalization.reach);
   visit("sample_scale", m.sample_scale);

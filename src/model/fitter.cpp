@@ -44,6 +44,7 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
   if (resume != nullptr) {
     if (resume->descent.settled) {
       state_.descent = resume->descent;
+      subtract_offsets(resume->offsets);
       hold_weights();  // and the graph
     }
     check_resumed(*resume);
@@ -198,6 +199,12 @@ State<T> Fitter<T>::whole_state() const {
 
 template <class T>
 void Fitter<T>::take_state(State<T> state) {
+  if (const Index updates = state.offsets.cols(); updates >= state_.offsets.cols()) {
+    subtract_offsets(state.offsets);
+  } else {  // back to a state before
+    return_to_offset(updates);
+    state.offsets = state_.offsets;
+  }
   Index first = 0, row = 0;
   const Index units = weighs_entries(level_) ? m_ : 1;
   if (!state.descent.settled && state_.descent.settled)  // back to before that
@@ -282,6 +289,7 @@ void Fitter<T>::end_stage() {
     d.first_errors.clear();
     state_.dictionary = d.dictionary;
     state_.pace_lambda = d.lambda;
+    if (options_.offset) return_to_offset(d.offsets);
     hold_weights();
     Index first = 0;
     for (Part<T>& part : parts_) {
@@ -320,6 +328,7 @@ void Fitter<T>::keep_stage() {
   d.center = state_.schedule.center;
   d.dictionary = state_.dictionary;
   d.codes = all_codes();
+  d.offsets = state_.offsets.cols();
 }
 
 /// Losses, of the user's weights, where a descending pace judged them
@@ -404,11 +413,20 @@ void Fitter<T>::start() {
     if (!all_finite(given.data(), given.size())) throw Error(std::string(name) + " has a value that is not finite");
   };
   Random random(options_.seed);
-  state_.beta = options_.beta ? *options_.beta : options_.beta_ratio * [this] {
-    double top = 0;
-    for (const Part<T>& part : parts_) top = std::max(top, part.zero_beta());
-    return top;
-  }();
+  if (options_.offset && state_.offsets.empty()) {
+    state_.dictionary = Matrix<T>(m_, r);
+    for (Part<T>& part : parts_) {
+      part.S = Matrix<T>(r, part.samples());
+      part.measure(state_.dictionary, level_, exact_, control_);
+    }
+    update_offset();
+  }
+  if (state_.descent.draw == 0)
+    state_.beta = options_.beta ? *options_.beta : options_.beta_ratio * [this] {
+      double top = 0;
+      for (const Part<T>& part : parts_) top = std::max(top, part.zero_beta());
+      return top;
+    }();
   penalty().validate(r);
   state_.dictionary = draw_atoms(random);
   if (inputs_.dictionary != nullptr) {
@@ -687,8 +705,39 @@ void Fitter<T>::update_weights() {
   check_descent("weights");
 }
 
+/// b <- b + sum_j w v (x - B s) / sum_j w v: the data are what is left when it is taken away
+template <class T>
+void Fitter<T>::update_offset() {
+  const auto sums = sum([&](const Part<T>& part) { return part.offset_sums(state_.dictionary, control_); });
+  if (interrupted()) return;
+  Matrix<T> all(m_, state_.offsets.cols() + 1);
+  std::copy_n(state_.offsets.data(), state_.offsets.size(), all.data());
+  for (Index i = 0; i < m_; ++i)
+    if (sums.weight[i] > 0) all(i, all.cols() - 1) = static_cast<T>(sums.residual[i] / sums.weight[i]);
+  subtract_offsets(all);
+}
+
+/// .. all of these, as far as that has not been done
+template <class T>
+void Fitter<T>::subtract_offsets(const Matrix<T>& all) {
+  for (Index c = state_.offsets.cols(); c < all.cols(); ++c)
+    for (Part<T>& part : parts_) part.subtract_offset(Vector<T>(all.col(c), all.col(c) + m_), control_.to_the_end());
+  if (all.cols() >= state_.offsets.cols()) state_.offsets = all;
+}
+
+/// The offset as it was after so many updates, which is one more
+template <class T>
+void Fitter<T>::return_to_offset(Index updates) {
+  Matrix<T> all(m_, state_.offsets.cols() + 1);
+  std::copy_n(state_.offsets.data(), state_.offsets.size(), all.data());
+  for (Index c = updates; c < state_.offsets.cols(); ++c) eigen(all).rightCols(1) -= eigen(all).col(c);
+  subtract_offsets(all);
+}
+
 template <class T>
 void Fitter<T>::update_dictionary() {
+  if (over_) return;
+  if (options_.offset && !state_.descent.settled) update_offset();  // later it stays, as the weights do
   if (over_) return;
   EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
   if (exact_) {

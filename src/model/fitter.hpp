@@ -92,6 +92,9 @@ class Fitter {
   void evaluate();
   EigenMatrix<double> map_gram() const;
   void set_pace();
+  void update_offset();
+  void subtract_offsets(const Matrix<T>& all);
+  void return_to_offset(Index updates);
   void sum_terms();
   void sum_pace();
   double loss_quantile_of(double share) const;

@@ -191,6 +191,7 @@ std::vector<Option> make_table() {
   t.add("normalize", "", &O::normalize,
         "Samples to unit norm, features to mean 0 and deviation 1 (standard) or the like without gross outliers "
         "(robust), or nothing");
+  t.add("offset", "b", &O::offset, "Learn a number for each feature that is added to what atoms make");
 
   t.group("Self-paced weights");
   t.add("level", "", &O::level, "What carries a weight; none is ordinary sparse coding");

@@ -123,6 +123,7 @@ Data<T> Part<T>::mended(const Vector<T>& weights_of_units, const Matrix<T>& B, c
         const bool observed = (given_ ? *given_ : data.weights)(i, first + j) > T(0);
         const T trust = observed ? v[unit_of(options_.level, m, i, first + j)] : T(0);
         y[i] = x[i] - (1 - trust) * R(i, j);
+        if (!data.normalization.offset.empty()) y[i] += data.normalization.offset[i];
       }
       const T norm = eigen(out.values).col(first + j).norm();
       if (options_.normalize == Normalize::unit && norm > 0) eigen(out.values).col(first + j) /= norm;
@@ -311,6 +312,37 @@ void Part<T>::weigh_block(Index first, MatrixView<const float> residual, MatrixV
     }
     weigh_entries(weighted ? w.data() : nullptr, residual.col(j), m, options_.regularizer, lambda_, x.col(j));
   }
+}
+
+// ---- offset
+
+template <class T>
+typename Part<T>::OffsetSums Part<T>::offset_sums(const Matrix<T>& B, const Control& control) const {
+  const Index m = features();
+  const OffsetSums none{Eigen::VectorXd::Zero(m), Eigen::VectorXd::Zero(m)};
+  return parallel_sum(samples(), control, none, [&](Index first, Index count, int, OffsetSums& sum) {
+    EigenMatrix<double> residual, weight = EigenMatrix<double>::Ones(m, count);
+    if (exact_) {
+      residual = (eigen(data.values.view().columns(first, count)) - eigen(B) * eigen(S.view().columns(first, count)))
+                     .template cast<double>();
+      for (Index j = 0; j < count; ++j) weigh(effective_, first + j, weight.col(j).data(), m);
+    } else {
+      const MatrixView<const float> R = R_.view().columns(first, count);
+      EigenMatrix<float> w = EigenMatrix<float>::Ones(m, count);
+      weigh_block(first, R, {w.data(), m, count});
+      weight = w.cast<double>();
+      residual = eigen(R).template cast<double>();
+    }
+    sum.residual += residual.cwiseProduct(weight).rowwise().sum();
+    sum.weight += weight.rowwise().sum();
+  });
+}
+
+template <class T>
+void Part<T>::subtract_offset(const Vector<T>& offset, const Control& control) {
+  subtract(offset, given_ ? *given_ : data.weights, data, control);
+  for (Index j = 0; j < R_.cols(); ++j)
+    for (Index i = 0; i < features(); ++i) R_(i, j) -= static_cast<float>(offset[i]);
 }
 
 // ---- dictionary

@@ -86,6 +86,19 @@ class Part {
   /// Sums over the units, with weights() where they are held, else with the best ones for the losses now
   PaceSums pace_sums(const Control& control) const;
 
+  // ---- offset
+  /// sum_j w v (x - B s) and sum_j w v of every feature
+  struct OffsetSums {
+    Eigen::VectorXd residual, weight;
+    OffsetSums& operator+=(const OffsetSums& other) {
+      residual += other.residual;
+      weight += other.weight;
+      return *this;
+    }
+  };
+  OffsetSums offset_sums(const Matrix<T>& B, const Control& control) const;
+  void subtract_offset(const Vector<T>& offset, const Control& control);
+
   // ---- dictionary
   DictionaryProblem<T> dictionary_problem() const { return {data.values, effective_, S, options_.positive_atoms}; }
   /// N = (w v R) S' for a cheap step
