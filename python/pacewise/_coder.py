@@ -77,8 +77,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     candidates_ : list of dicts, the atoms and betas tried where they were "auto": ``atoms``, ``beta_ratio``, ``error`` of
         hidden entries, ``scale`` of the stage that predicts them best
     laplacian_, incidence_, consistency_ : (n, n) and (e, n) CSR, (e, r); None where absent
-    offset_ : ``decision_function`` is ``score_samples - offset_``. It is the 10% quantile of ``score_samples`` over at
-        most 1000 evenly spaced training samples: ``predict`` calls about a tenth of the training data outliers.
+    offset_ : ``decision_function`` is ``score_samples - offset_``. With s = -score_samples of at most 500 evenly spaced
+        training samples, -offset_ is where sqrt(s) is three robust standard deviations above its median; with
+        ``contamination`` it is the quantile that this share of s exceeds.
     n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
@@ -112,6 +113,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         plain_iter: int | None = None,
         warm_iter: int | None = None,
         polish: int | None = None,
+        contamination: float | str | None = "auto",
         preset: str = "robust",
         graph: str = "hypergraph",
         n_neighbors: int | None = None,
@@ -159,6 +161,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.plain_iter = plain_iter
         self.warm_iter = warm_iter
         self.polish = polish
+        self.contamination = contamination
         self.preset = preset
         self.graph = graph
         self.n_neighbors = n_neighbors
@@ -335,22 +338,52 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def mend(self, X: Any) -> NDArray:
         """X (n, m) with what is missing or not trusted replaced: v x + (1 - v) BS, in the units of X."""
-        X = self._fitted_rows(X)
-        return _core.mend(X, self._model, **self._step(X.dtype))
+        return self._mended(self._fitted_rows(X))
 
     def impute(self, X: Any) -> NDArray:
         """X (n, m) with every NaN replaced by the model's value; observed entries stay as they are."""
         X = self._fitted_rows(X)
         missing = np.isnan(X)
-        return np.where(missing, self.mend(X), X) if missing.any() else X.copy()
+        return np.where(missing, self._mended(X), X) if missing.any() else X.copy()
 
-    def score_samples(self, X: Any) -> NDArray:
-        """Normality (n,), higher = more normal: minus the share of misfit, in [-1, 0]; NaN where nothing is observed."""
-        return -self._trust(self._fitted_rows(X))[0]
+    def score_samples(self, X: Any, folds: int | None = None) -> NDArray:
+        """Normality (n,), higher = more normal: minus the share of misfit, in [-1, 0]; NaN where nothing is observed.
 
-    def entry_confidence(self, X: Any) -> NDArray:
-        """How far each entry (n, m) is to be believed, in [0, 1]; NaN where it is missing."""
-        return self._trust(self._fitted_rows(X))[1]
+        folds : K >= 2 deals the features to K groups and judges each by codes that have not seen it; 0 judges all by the
+            codes of all. None: 5 where there are fewer than 256 features, else 0. ``offset_`` and ``predict`` go with None.
+        """
+        return -self._trust(self._fitted_rows(X), folds)[0]
+
+    def entry_confidence(self, X: Any, folds: int | None = None) -> NDArray:
+        """How far each entry (n, m) is to be believed, in [0, 1]; NaN where it is missing. ``folds`` as in
+        :meth:`score_samples`."""
+        return self._trust(self._fitted_rows(X), folds)[1]
+
+    def find_wrong_cells(self, X: Any, folds: int | None = None) -> NDArray:
+        """The entries of X whose confidence is below 1/2, the least trusted first.
+
+        A structured array, ready for ``pandas.DataFrame(cells)``, with ``row`` and ``column`` (from 0; a DataFrame's index,
+        and the feature's name where the model has names), ``given``, ``expected`` (the model's value, seeing none of the
+        entries found) and ``confidence``. ``folds`` as in :meth:`score_samples`.
+        """
+        rows = self._fitted_rows(X)
+        confidence = self._trust(rows, folds)[1]
+        wrong = confidence < 0.5
+        i, k = np.nonzero(wrong)
+        wrong[~(confidence >= 0.5).any(1)] = False  # nothing would be left to tell what is expected
+        expected = self._mended(np.where(wrong, np.nan, rows))[i, k] if len(i) else rows[i, k]
+        order = np.lexsort((-np.abs(rows[i, k] - expected), confidence[i, k]))
+        columns: dict[str, NDArray] = {
+            "row": np.asarray(X.index)[i] if hasattr(X, "index") else i,
+            "column": np.asarray(self.feature_names_in_)[k] if hasattr(self, "feature_names_in_") else k,
+            "given": rows[i, k],
+            "expected": expected,
+            "confidence": confidence[i, k],
+        }
+        cells = np.empty(len(i), [(name, values.dtype) for name, values in columns.items()])
+        for name, values in columns.items():
+            cells[name] = values[order]
+        return cells
 
     def decision_function(self, X: Any) -> NDArray:
         """``score_samples(X) - offset_`` (n,): negative for outliers."""
@@ -383,8 +416,11 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _encode(self, X: NDArray) -> dict[str, Any]:
         return _core.encode(X, self._model, **self._step(X.dtype))
 
-    def _trust(self, X: NDArray) -> tuple[NDArray, NDArray]:
-        return _core.score(X, self._model, **self._step(X.dtype))
+    def _mended(self, X: NDArray) -> NDArray:
+        return _core.mend(X, self._model, **self._step(X.dtype))
+
+    def _trust(self, X: NDArray, folds: int | None) -> tuple[NDArray, NDArray]:
+        return _core.score(X, self._model, None if folds is None else int(folds), **self._step(X.dtype))
 
     def _reconstruct(self, codes: NDArray, sample_scale: NDArray | None) -> NDArray:
         return _core.reconstruct(codes, self._model, sample_scale)
@@ -406,7 +442,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         result = _core.from_bytes(path, from_npz(path)) if zipfile.is_zipfile(path) else _core.load(path)
         options = result["options"]
         coder = cls()
-        coder.set_params(**{name: value for name, value in options.items() if name in coder.get_params()})
+        coder.set_params(**{name: value for name, value in options.items() if name in coder.get_params() and value is not None})
         own = [row["name"] for row in _core.option_table() if row["regularizer"]]
         coder.regularizer_params = {name: options[name] for name in own if name in options} or None
         coder._keep(result)
