@@ -545,6 +545,28 @@ def test_set_output(X):
     assert (coder.feature_names_in_ == frame.columns).all()
 
 
+@pytest.mark.parametrize("method", ["reconstruct", "mend", "impute", "entry_confidence"])
+def test_what_has_the_shape_of_the_data_keeps_names_and_index(X, method):
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(16)], index=[f"row {i}" for i in range(60)])
+    frame.iloc[3, 5] = np.nan
+    coder = quick(graph="none").fit(frame)
+    values = getattr(coder, method)(frame)
+    assert isinstance(values, pd.DataFrame) and (values.columns == frame.columns).all() and (values.index == frame.index).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # X has no names, the coder has
+        for plain in (frame.to_numpy(), frame.to_numpy().tolist()):
+            alone = getattr(coder, method)(plain)
+            assert type(alone) is np.ndarray
+            np.testing.assert_array_equal(values.to_numpy(), alone)
+        asked = getattr(clone(coder).set_output(transform="pandas").fit(frame), method)(frame.to_numpy())
+        assert isinstance(asked, pd.DataFrame) and (asked.columns == frame.columns).all()
+        numbered = getattr(coder, method)(pd.DataFrame(frame.to_numpy()))
+        assert list(numbered.columns) == list(range(16))
+        assert len(coder.find_wrong_cells(frame.to_numpy().tolist())) == len(coder.find_wrong_cells(frame))
+    with config_context(transform_output="pandas"):
+        assert isinstance(getattr(coder, method)(frame), pd.DataFrame)
+
+
 def test_sample_weight_is_routed(X):
     weight = np.linspace(0.1, 2, 60)
     direct = quick(level="none").fit(X, sample_weight=weight)
