@@ -323,6 +323,49 @@ TEST(Encode, ScoresLieInTheUnitIntervalAndAreNaNWhereNothingIsObserved) {
 }
 
 /// All user weights times c, beta and the pace's lambda with them: the same model of the same data
+TEST(Encode, InFoldsAnEntryIsJudgedByCodesThatHaveNotSeenIt) {
+  synthetic::Recipe recipe;
+  recipe.bad_entries = 0.05;
+  const auto p = synthetic::make<double>(recipe);
+  EncodeOptions alone;
+  alone.folds = 1000;  // more than features: each by itself
+  for (const Level level : {Level::none, Level::sample, Level::element}) {
+    auto model = planted_model(p, level, level == Level::sample ? 1.0 : 0.05);
+    model.held_out_lambda.assign(20, 1.0);
+    const auto trust = score(model, p.problem(), alone, {});
+    for (const Index i : {0, 7, 19}) {
+      Matrix<double> X = p.X;
+      for (Index j = 0; j < X.cols(); ++j) X(i, j) = std::numeric_limits<double>::quiet_NaN();
+      const auto e = encode<double>(model, {X.view(), {}}, {}, {});
+      for (Index j = 0; j < X.cols(); ++j) {
+        double residual = p.X(i, j);
+        for (Index k = 0; k < p.B.cols(); ++k) residual -= p.B(i, k) * e.codes(k, j);
+        EXPECT_NEAR(trust.confidence(i, j), std::max(0.0, 1 - residual * residual), 1e-5) << name_of(level);
+      }
+    }
+  }
+}
+
+TEST(Encode, CalibrationTellsWhatIsUsualInFolds) {
+  const auto p = synthetic::make<double>({});
+  auto model = planted_model(p, Level::element);
+  const EncodeOptions plain{.folds = 0}, folds{.folds = 5};
+  EXPECT_EQ(score(model, p.problem(), {}, {}).confidence, score(model, p.problem(), plain, {}).confidence);
+  const auto trust = calibrate(model, p.problem(), {}, {});
+  ASSERT_EQ(model.held_out_lambda.size(), 20U);
+  EXPECT_EQ(score(model, p.problem(), {}, {}).confidence, trust.confidence);
+  EXPECT_EQ(score(model, p.problem(), folds, {}).confidence, trust.confidence);
+  // clean data: few of their entries are beyond three robust standard deviations
+  Index doubted = 0;
+  for (Index k = 0; k < trust.confidence.size(); ++k) doubted += trust.confidence.data()[k] < 0.5 ? 1 : 0;
+  EXPECT_LT(doubted, trust.confidence.size() / 10);
+  // a feature never observed has a scale, too
+  Matrix<double> holes = p.X;
+  for (Index j = 0; j < holes.cols(); ++j) holes(3, j) = std::numeric_limits<double>::quiet_NaN();
+  calibrate<double>(model, {holes.view(), {}}, {}, {});
+  EXPECT_GT(model.held_out_lambda[3], 0);
+}
+
 TEST(Encode, ScoresDoNotDependOnTheUnitOfTheUserWeights) {
   synthetic::Recipe recipe;
   recipe.bad_entries = 0.05;

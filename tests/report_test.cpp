@@ -133,6 +133,26 @@ TEST(ConvergenceChart, NoPaceNoPanel) {
   EXPECT_FALSE(holds(svg, "mean weight"));
 }
 
+TEST(StageChart, ShowsEveryJudgedStageAndWhereThePaceStopped) {
+  std::vector<Stage> stages(4);
+  for (std::size_t k = 0; k < 3; ++k) {
+    stages[k].hidden = 100;
+    stages[k].sum = 100.0 * static_cast<double>(3 - k);
+    stages[k].gain = -100.0 * static_cast<double>(k);
+    stages[k].gain_squares = 100.0 * static_cast<double>(k * k) + 1;
+    if (k > 0) stages[k].scale = 16.0 / static_cast<double>(k);
+  }
+  stages[3].scale = 1;  // not visited
+  const std::string svg = stage_chart(stages, 2);
+  EXPECT_EQ(count(svg, "<title>"), 3U);
+  EXPECT_TRUE(holds(svg, "<title>8 robust scales: error 1, gain 2, standard error 0.01</title>"));
+  EXPECT_TRUE(holds(svg, ">all in</text>"));
+  EXPECT_EQ(count(svg, "stopped here"), 1U);
+  EXPECT_FALSE(holds(svg, "nan"));
+  EXPECT_EQ(stage_chart({}, 0), "");
+  EXPECT_EQ(stage_chart(std::vector<Stage>(2), 0), "");
+}
+
 TEST(ConvergenceChart, EmptyOrNotFinite) {
   EXPECT_EQ(convergence_chart({}), "");
   std::vector<Record> history = run();

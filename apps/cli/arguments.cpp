@@ -132,35 +132,54 @@ void define_fit(Program& program) {
   });
 }
 
+std::shared_ptr<ModelDataArguments> model_and_data(Command& c) {
+  auto a = std::make_shared<ModelDataArguments>();
+  c.input("MODEL", a->model, "What `fit` wrote");
+  c.data(a->data);
+  return a;
+}
+
+/// What follows the options of its own of a command for new samples
+void for_new_samples(Command& c, const std::shared_ptr<ModelDataArguments>& a, int (*run)(const ModelDataArguments&)) {
+  c.file("--weights", a->weights, "Weights >= 0 of samples (n), features (m) or entries (n x m); 0 = missing");
+  c.app().add_flag("--plain", a->plain, "Trust every entry: no self-paced weights")->group("Options");
+  c.reading(a->data);
+  c.quiet(a->quiet);
+  c.run([a, run] { return about(a->data.path, [&] { return run(*a); }); });
+}
+
 void define_new_samples(Program& program) {
-  for (const std::string name : {"encode", "score"}) {
-    const bool encode = name == "encode";
-    Command c(program, name.c_str(),
-              encode ? "Sparse codes of new samples" : "Outlier score per sample, confidence per entry",
-              encode ? "pacewise encode model.pw new.npy -o codes.npy"
-                     : "pacewise score model.pw new.npy -o scores.csv --confidence confidence.npy");
-    auto a = std::make_shared<ModelDataArguments>();
-    c.input("MODEL", a->model, "What `fit` wrote");
-    c.data(a->data);
-    if (encode) {
-      c.file("-o,--output", a->output, "The codes (.npy .csv .mtx)", "CODES")->required();
-      c.file("--weights-out", a->weights_out, "Write the self-paced weights (.npy .csv .mtx)");
-      c.file("--scale-out", a->scale_out, "Write the norms the samples were divided by, for reconstruct --scale");
-      c.number("--nonzeros", a->nonzeros, "K",
-               "Orthogonal matching pursuit instead: this many atoms a sample, every entry trusted")
-          ->check(within(at_least(1)));
-      c.number("--error", a->error, "E", "The same: until the weighted squared error of a sample is at most E")
-          ->check(within(at_least(0)));
-    } else {
-      c.file("-o,--output", a->output, "The scores (.npy .csv .mtx); else they are printed");
-      c.file("--confidence", a->confidence, "Write the confidence of every entry in [0, 1] (.npy .csv .mtx)");
-      c.file("--truth", a->truth, "Not 0 where a sample (n) or entry (n x m) is known to be bad: prints the AUROC");
-    }
-    c.file("--weights", a->weights, "Weights >= 0 of samples (n), features (m) or entries (n x m); 0 = missing");
-    c.app().add_flag("--plain", a->plain, "Trust every entry: no self-paced weights")->group("Options");
-    c.reading(a->data);
-    c.quiet(a->quiet);
-    c.run([a, encode] { return about(a->data.path, [&] { return encode ? run_encode(*a) : run_score(*a); }); });
+  {
+    Command c(program, "encode", "Sparse codes of new samples", "pacewise encode model.pw new.npy -o codes.npy");
+    auto a = model_and_data(c);
+    c.file("-o,--output", a->output, "The codes (.npy .csv .mtx)", "CODES")->required();
+    c.file("--weights-out", a->weights_out, "Write the self-paced weights (.npy .csv .mtx)");
+    c.file("--scale-out", a->scale_out, "Write the norms the samples were divided by, for reconstruct --scale");
+    c.number("--nonzeros", a->nonzeros, "K",
+             "Orthogonal matching pursuit instead: this many atoms a sample, every entry trusted")
+        ->check(within(at_least(1)));
+    c.number("--error", a->error, "E", "The same: until the weighted squared error of a sample is at most E")
+        ->check(within(at_least(0)));
+    for_new_samples(c, a, run_encode);
+  }
+  {
+    Command c(program, "score", "Outlier score per sample, confidence per entry",
+              "pacewise score model.pw new.npy -o scores.csv --confidence confidence.npy");
+    auto a = model_and_data(c);
+    c.file("-o,--output", a->output, "The scores (.npy .csv .mtx); else they are printed");
+    c.file("--confidence", a->confidence, "Write the confidence of every entry in [0, 1] (.npy .csv .mtx)");
+    c.file("--truth", a->truth, "Not 0 where a sample (n) or entry (n x m) is known to be bad: prints the AUROC");
+    c.number("--folds", a->folds, "K",
+             "Judge entries by codes that have not seen them, in K groups of features; 0: by codes of all")
+        ->default_str("5 below 256 features, else 0");
+    for_new_samples(c, a, run_score);
+  }
+  {
+    Command c(program, "mend", "Data with what is missing or not trusted replaced by what the model expects",
+              "pacewise mend model.pw data.npy -o mended.npy");
+    auto a = model_and_data(c);
+    c.file("-o,--output", a->output, "The data, in their units (.npy .csv .mtx)", "DATA")->required();
+    for_new_samples(c, a, run_mend);
   }
 }
 

@@ -34,7 +34,7 @@ struct FitArguments : GivenOptions {
 };
 int run_fit(const FitArguments& arguments);
 
-/// encode, score and verify: a model and data.
+/// encode, mend, score and verify: a model and data.
 struct ModelDataArguments {
   std::string model;
   DataSource data;
@@ -43,9 +43,11 @@ struct ModelDataArguments {
   // encode: orthogonal matching pursuit, with so many atoms or to this squared error
   std::optional<Index> nonzeros;
   std::optional<double> error;
+  std::optional<int> folds;  // score
   bool quiet = false;
 };
 int run_encode(const ModelDataArguments& arguments);
+int run_mend(const ModelDataArguments& arguments);
 int run_score(const ModelDataArguments& arguments);
 int run_verify(const ModelDataArguments& arguments);
 

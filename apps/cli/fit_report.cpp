@@ -83,8 +83,8 @@ TextTable stage_table(const std::vector<Stage>& stages, int chosen) {
     const Stage& s = stages[k];
     const double all_in = stages.front().error();
     t.rows.push_back({std::isinf(s.scale) ? "all in" : figure_text(s.scale, 3), figure_text(s.lambda, 3),
-                      figure_text(s.error(), 4), fixed_text(100 * s.mean_gain() / all_in, 1) + "%",
-                      fixed_text(100 * s.gain_error() / all_in, 1) + "%",
+                      figure_text(s.error(), 4), k == 0 ? "" : fixed_text(100 * s.mean_gain() / all_in, 1) + "%",
+                      k == 0 ? "" : fixed_text(100 * s.gain_error() / all_in, 1) + "%",
                       static_cast<int>(k) == chosen ? "stopped here" : ""});
   }
   return t;
@@ -145,6 +145,7 @@ std::string fit_page(const FitReport<T>& report) {
         "Some entries were hidden from the fit. From all in, lambda fell stage by stage; the stage that predicts them "
         "best is "
         "kept if it gains more than two standard errors and 2% over all in. The error is a mean of capped squares.");
+    page.markup(stage_chart(report.model.descent.stages, report.model.descent.chosen));
     page.table(stages);
   }
   add_convergence(page, r.state.history);

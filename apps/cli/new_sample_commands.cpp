@@ -1,4 +1,4 @@
-// encode, score, reconstruct: what a model says about samples it has not seen.
+// encode, mend, score, reconstruct: what a model says about samples it has not seen.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -81,6 +81,18 @@ int encode_with(const ModelDataArguments& a, const Model<T>& model, Console& con
   return kDone;
 }
 
+template <class T>
+int mend_with(const ModelDataArguments& a, const Model<T>& model, Console& console) {
+  const NewSamples<T> in(a, model, console);
+  console.stage(fmt::format("mending {} samples", in.table.samples()));
+  EncodeOptions options;
+  options.paced = !a.plain;
+  const Matrix<T> data = mend(model, in.problem, options, control_of(a.data));
+  stop_if_interrupted();
+  write_table<T>(a.output, data.view());
+  return kDone;
+}
+
 /// How well the scores find what is known to be bad: 0.5 is chance, 1 is perfect.
 template <class T>
 void print_auroc(const std::string& path, const Trust<T>& trust, Console& console) {
@@ -111,6 +123,7 @@ int score_with(const ModelDataArguments& a, const Model<T>& model, Console& cons
   console.stage(fmt::format("scoring {} samples", in.table.samples()));
   EncodeOptions options;
   options.paced = !a.plain;
+  options.folds = a.folds;
   const Trust<T> trust = score(model, in.problem, options, control_of(a.data));
   stop_if_interrupted();
   if (!a.confidence.empty()) write_table<T>(a.confidence, trust.confidence.view());
@@ -160,6 +173,11 @@ int run_encode(const ModelDataArguments& a) {
   check_table_path("--weights-out", a.weights_out);
   check_table_path("--scale-out", a.scale_out);
   return with_model(a, [&](const auto& model, Console& console) { return encode_with(a, model, console); });
+}
+
+int run_mend(const ModelDataArguments& a) {
+  check_table_path("--output", a.output);
+  return with_model(a, [&](const auto& model, Console& console) { return mend_with(a, model, console); });
 }
 
 int run_score(const ModelDataArguments& a) {

@@ -115,4 +115,48 @@ std::string convergence_chart(const std::vector<Record>& history) {
   return svg + "</figcaption></figure>\n";
 }
 
+std::string stage_chart(const std::vector<Stage>& stages, int chosen) {
+  std::size_t count = 0;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (; count < stages.size() && stages[count].hidden > 0; ++count) {
+    const double error = stages[count].error(), deviation = count > 0 ? stages[count].gain_error() : 0;
+    low = std::min(low, error - (std::isfinite(deviation) ? deviation : 0));
+    high = std::max(high, error + (std::isfinite(deviation) ? deviation : 0));
+  }
+  if (count == 0) return {};
+  const double bottom = kTop + kObjective;
+  const Axis x{0, std::max(1.0, static_cast<double>(count - 1)), kLeft + 24, kRight - 24};
+  const Axis y{low, high > low ? high : low + 1, bottom - 8, kTop + 16};
+  std::string svg = "<figure class=\"chart\"><svg viewBox=\"0 0 700 " + fixed_text(bottom + 52, 0) +
+                    "\" role=\"img\" aria-label=\"error of hidden entries at every stage\">\n";
+  svg += svg_line(kLeft, kTop, kLeft, bottom) + svg_line(kLeft, bottom, kRight, bottom);
+  for (const double v : ticks(y.from, y.to, 4)) {
+    svg += svg_line(kLeft, y(v), kRight, y(v), "grid");
+    svg += svg_text(kLeft - 7, y(v) + 4, figure_text(v, 3), "end");
+  }
+  std::string path, dots;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Stage& stage = stages[k];
+    const double at = x(static_cast<double>(k)), error = stage.error(), deviation = k > 0 ? stage.gain_error() : 0;
+    const std::string scale = std::isinf(stage.scale) ? "all in" : figure_text(stage.scale, 2);
+    if (static_cast<int>(k) == chosen) {
+      svg += svg_line(at, kTop, at, bottom);
+      svg += svg_text(at, kTop - 8, "stopped here", k == 0 ? "start" : k + 1 == count ? "end" : "middle");
+    }
+    svg += svg_text(at, bottom + 20, scale, "middle");
+    path += (k == 0 ? "M" : "L") + svg_point(at, y(error));
+    std::string tip = scale + (k > 0 ? " robust scales" : "") + ": error " + figure_text(error, 4);
+    if (k > 0 && std::isfinite(deviation)) {
+      svg += svg_line(at, y(error - deviation), at, y(error + deviation));
+      tip += ", gain " + figure_text(stage.mean_gain(), 3) + ", standard error " + figure_text(deviation, 2);
+    }
+    dots += svg_dot(at, y(error), 0, tip);
+  }
+  svg += "<path class=\"curve s1\" d=\"" + path + "\"/>\n" + dots;
+  svg += svg_text((kLeft + kRight) / 2, bottom + 44, "lambda in robust scales of the residuals", "middle");
+  return svg + "</svg>\n<figcaption class=\"legend\">" +
+         legend_entry(0, "error of hidden entries, with the standard error of its difference to all in") +
+         "</figcaption></figure>\n";
+}
+
 }  // namespace pacewise

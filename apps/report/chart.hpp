@@ -11,4 +11,8 @@ namespace pacewise {
 /// different lambda do not compare. Empty for an empty history.
 std::string convergence_chart(const std::vector<Record>& history);
 
+/// .. of the stages of a descending pace: what hidden entries say of each, with the standard error of its difference to
+/// the first. Empty where nothing was hidden.
+std::string stage_chart(const std::vector<Stage>& stages, int chosen);
+
 }  // namespace pacewise

@@ -1,5 +1,6 @@
 #pragma once
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -141,11 +142,15 @@ struct State {
 
 // ---- new samples
 
+/// How new samples are coded; `folds` matters to their scores alone
 struct EncodeOptions {
   bool paced = true;    // weigh units by the pace's last lambda; false: every observed entry counts fully
   double tol = 1e-8;    // > 0: certificate of the codes
   int max_iter = 50;    // >= 0: alternations of weights and codes
   double stall = 1e-6;  // a sample's end when its objective falls by less than this, relatively
+  /// 0, or >= 2: entries are judged by codes that have not seen them. The features are dealt to so many folds, and the
+  /// losses of each are those of codes solved without it. Not set: 5 where the model has a held_out_lambda, else 0
+  std::optional<int> folds = {};
 };
 
 /// What every step reports, at the point it returns.
@@ -168,8 +173,9 @@ struct Encoding {
 
 template <class T>
 struct Trust {
-  Vector<T> outlier_score;  // n: mean over observed entries of min(1, l_ij / entry_lambda); NaN where none is observed
-  Matrix<T> confidence;     // m x n: max(0, 1 - l_ij / entry_lambda); NaN where the entry is missing
+  Vector<T> outlier_score;  // n: mean over observed entries of min(1, l_ij / lambda_i); NaN where none is observed
+  Matrix<T> confidence;     // m x n: max(0, 1 - l_ij / lambda_i); NaN where the entry is missing. lambda_i is
+                            // entry_lambda, or held_out_lambda where entries are judged in folds
 };
 
 // ---- the model
@@ -196,14 +202,17 @@ struct Model : State<T> {
   Objective objective;      // at the returned point
   Certificate certificate;  // all residuals at the returned point: how far from a joint stationary point
   double lambda = std::numeric_limits<double>::infinity();  // the pace's last; infinity: there was none
-  Vector<T> losses;         // of every unit at the returned point: n, m or m n; of the samples for level none
-  Vector<T> weights;        // v at `lambda` for these losses (polishing itself runs with 1)
-  double selected = 1;      // share of the observed units with loss < lambda
-  double density = 0;       // share of non-zero codes
-  double entry_lambda = 0;  // scale of one entry's loss: beyond it its confidence is 0
+  Vector<T> losses;           // of every unit at the returned point: n, m or m n; of the samples for level none
+  Vector<T> weights;          // v at `lambda` for these losses (polishing itself runs with 1)
+  double selected = 1;        // share of the observed units with loss < lambda
+  double density = 0;         // share of non-zero codes
+  double entry_lambda = 0;    // scale of one entry's loss: beyond it its confidence is 0
+  Vector<T> held_out_lambda;  // m: the same of the entries of each feature where codes have not seen them. Models of
+                              // fewer than 256 features have it; without it `entry_lambda` serves
   double outlier_threshold =
-      std::numeric_limits<double>::quiet_NaN();  // a tenth of the training samples have an outlier score above it; NaN
-                                                 // in files of before version 2
+      std::numeric_limits<double>::quiet_NaN();  // usual outlier scores end here, roots at the median of the training
+                                                 // samples' and three robust standard deviations above it, or what
+                                                 // `contamination` says. NaN in files of before version 2
   Normalization<T> normalization;
   Vector<T> sample_scale;  // n: the norms the training samples were divided by (unit normalisation); else empty
   Graph graph;

@@ -130,6 +130,8 @@ struct Options {
   int plain_iter = 3;    // >= 0: plain sparse coding at the start (every unit selected, no graph)
   int warm_iter = 3;     // >= 0: then with the alpha and gamma terms
   int polish = 100;  // >= 0: after the pace at most this many iterations with all weights 1; 0: keep the last lambda
+  std::optional<double> contamination =
+      {};  // in (0, 0.5]: share of the training samples that are outliers; else those beyond their usual scores are
   // graph
   GraphKind graph = GraphKind::hypergraph;  // none switches alpha and gamma off
   Index k = 5;                              // >= 1 neighbours of each sample

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 import zipfile
@@ -9,6 +10,7 @@ from typing import Any, Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -22,6 +24,11 @@ from ._progress import watcher
 # parameters that are not options of the table: how to run, and where to start
 _RUN = ("max_seconds", "n_threads", "verbose", "callback", "dict_init", "code_init")
 _ARRAYS = ("components_", "codes_", "weights_", "loss_", "laplacian_", "incidence_", "consistency_")
+
+
+def _is_frame(X: Any, part: str) -> bool:
+    """Whether X is a DataFrame that has this part; a list has an ``index``, too"""
+    return hasattr(X, "columns") and hasattr(X, part)
 
 
 def preset_options(preset: str = "robust") -> dict[str, Any]:
@@ -72,13 +79,17 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     objective_, objective_parts_ : at the returned point
     certificate_ : dict of optimality residuals ``codes``, ``dictionary``, ``consistency`` at the returned point, and
         ``weights``: of a descending pace the mean |v used - v of the losses at the returned point|
+    stages_, stage_ : of a descending pace, dict of arrays with a row for each stage and the row at which it ended (None
+        without one): ``scale`` (lambda in robust scales, infinity: all in), ``lambda``, ``hidden`` (entries judged), ``error``
+        (their mean capped square), ``gain`` (how far it is below that of all in), ``gain_error`` (standard error of the gain)
     termination_ : "converged", "iteration_limit", "time_limit", "cancelled" or "numerical_trouble"
     n_iter_, notes_, options_ : iterations, what a user should know about the data, all options as used
     candidates_ : list of dicts, the atoms and betas tried where they were "auto": ``atoms``, ``beta_ratio``, ``error`` of
         hidden entries, ``scale`` of the stage that predicts them best
     laplacian_, incidence_, consistency_ : (n, n) and (e, n) CSR, (e, r); None where absent
-    offset_ : ``decision_function`` is ``score_samples - offset_``. It is the 10% quantile of ``score_samples`` over at
-        most 1000 evenly spaced training samples: ``predict`` calls about a tenth of the training data outliers.
+    offset_ : ``decision_function`` is ``score_samples - offset_``. With s = -score_samples of at most 500 evenly spaced
+        training samples, -offset_ is where sqrt(s) is three robust standard deviations above its median; with
+        ``contamination`` it is the quantile that this share of s exceeds.
     n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
@@ -112,6 +123,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         plain_iter: int | None = None,
         warm_iter: int | None = None,
         polish: int | None = None,
+        contamination: float | str | None = "auto",
         preset: str = "robust",
         graph: str = "hypergraph",
         n_neighbors: int | None = None,
@@ -160,6 +172,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.plain_iter = plain_iter
         self.warm_iter = warm_iter
         self.polish = polish
+        self.contamination = contamination
         self.preset = preset
         self.graph = graph
         self.n_neighbors = n_neighbors
@@ -329,30 +342,64 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         check_is_fitted(self)
         return self._reconstruct(as_rows("codes", X), None)
 
-    def reconstruct(self, X: Any) -> NDArray:
-        """X (n, m) as the model sees it, in the units of X: corrupted entries mended, missing ones filled in."""
-        X = self._fitted_rows(X)
-        encoding = self._encode(X)
-        return self._reconstruct(encoding["codes"], encoding["sample_scale"])
+    def reconstruct(self, X: Any) -> Any:
+        """X (n, m) as the model sees it, in the units of X: corrupted entries mended, missing ones filled in.
 
-    def mend(self, X: Any) -> NDArray:
+        Of a DataFrame a DataFrame with its names and index, and so are :meth:`mend`, :meth:`impute` and
+        :meth:`entry_confidence`; ``set_output`` asks for another kind.
+        """
+        rows = self._fitted_rows(X)
+        encoding = self._encode(rows)
+        return self._like(X, self._reconstruct(encoding["codes"], encoding["sample_scale"]))
+
+    def mend(self, X: Any) -> Any:
         """X (n, m) with what is missing or not trusted replaced: v x + (1 - v) BS, in the units of X."""
-        X = self._fitted_rows(X)
-        return _core.mend(X, self._model, **self._step(X.dtype))
+        return self._like(X, self._mended(self._fitted_rows(X)))
 
-    def impute(self, X: Any) -> NDArray:
+    def impute(self, X: Any) -> Any:
         """X (n, m) with every NaN replaced by the model's value; observed entries stay as they are."""
-        X = self._fitted_rows(X)
-        missing = np.isnan(X)
-        return np.where(missing, self.mend(X), X) if missing.any() else X.copy()
+        rows = self._fitted_rows(X)
+        missing = np.isnan(rows)
+        return self._like(X, np.where(missing, self._mended(rows), rows) if missing.any() else rows.copy())
 
-    def score_samples(self, X: Any) -> NDArray:
-        """Normality (n,), higher = more normal: minus the share of misfit, in [-1, 0]; NaN where nothing is observed."""
-        return -self._trust(self._fitted_rows(X))[0]
+    def score_samples(self, X: Any, folds: int | None = None) -> NDArray:
+        """Normality (n,), higher = more normal: minus the share of misfit, in [-1, 0]; NaN where nothing is observed.
 
-    def entry_confidence(self, X: Any) -> NDArray:
-        """How far each entry (n, m) is to be believed, in [0, 1]; NaN where it is missing."""
-        return self._trust(self._fitted_rows(X))[1]
+        folds : K >= 2 deals the features to K groups and judges each by codes that have not seen it; 0 judges all by the
+            codes of all. None: 5 where there are fewer than 256 features, else 0. ``offset_`` and ``predict`` go with None.
+        """
+        return -self._trust(self._fitted_rows(X), folds)[0]
+
+    def entry_confidence(self, X: Any, folds: int | None = None) -> Any:
+        """How far each entry (n, m) is to be believed, in [0, 1]; NaN where it is missing. ``folds`` as in
+        :meth:`score_samples`."""
+        return self._like(X, self._trust(self._fitted_rows(X), folds)[1])
+
+    def find_wrong_cells(self, X: Any, folds: int | None = None) -> NDArray:
+        """The entries of X whose confidence is below 1/2, the least trusted first.
+
+        A structured array, ready for ``pandas.DataFrame(cells)``, with ``row`` and ``column`` (from 0; a DataFrame's index,
+        and the feature's name where the model has names), ``given``, ``expected`` (the model's value, seeing none of the
+        entries found) and ``confidence``. ``folds`` as in :meth:`score_samples`.
+        """
+        rows = self._fitted_rows(X)
+        confidence = self._trust(rows, folds)[1]
+        wrong = confidence < 0.5
+        i, k = np.nonzero(wrong)
+        wrong[~(confidence >= 0.5).any(1)] = False  # nothing would be left to tell what is expected
+        expected = self._mended(np.where(wrong, np.nan, rows))[i, k] if len(i) else rows[i, k]
+        order = np.lexsort((-np.abs(rows[i, k] - expected), confidence[i, k]))
+        columns: dict[str, NDArray] = {
+            "row": np.asarray(X.index)[i] if _is_frame(X, "index") else i,
+            "column": np.asarray(self.feature_names_in_)[k] if hasattr(self, "feature_names_in_") else k,
+            "given": rows[i, k],
+            "expected": expected,
+            "confidence": confidence[i, k],
+        }
+        cells = np.empty(len(i), [(name, values.dtype) for name, values in columns.items()])
+        for name, values in columns.items():
+            cells[name] = values[order]
+        return cells
 
     def decision_function(self, X: Any) -> NDArray:
         """``score_samples(X) - offset_`` (n,): negative for outliers."""
@@ -385,8 +432,24 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _encode(self, X: NDArray) -> dict[str, Any]:
         return _core.encode(X, self._model, **self._step(X.dtype))
 
-    def _trust(self, X: NDArray) -> tuple[NDArray, NDArray]:
-        return _core.score(X, self._model, **self._step(X.dtype))
+    def _like(self, X: Any, values: NDArray) -> Any:
+        """Values (n, m) in the kind that ``set_output`` asks for; without it in that of X."""
+        kind = getattr(self, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        if kind == "default" and _is_frame(X, "columns"):
+            kind = type(X).__module__.partition(".")[0]
+        if kind not in ("pandas", "polars"):
+            return values
+        frames = importlib.import_module(kind)
+        names = X.columns if _is_frame(X, "columns") else getattr(self, "feature_names_in_", [f"x{k}" for k in range(values.shape[1])])
+        if kind == "polars":
+            return frames.DataFrame(values, schema=list(names), orient="row")
+        return frames.DataFrame(values, columns=names, index=X.index if _is_frame(X, "index") else None)
+
+    def _mended(self, X: NDArray) -> NDArray:
+        return _core.mend(X, self._model, **self._step(X.dtype))
+
+    def _trust(self, X: NDArray, folds: int | None) -> tuple[NDArray, NDArray]:
+        return _core.score(X, self._model, None if folds is None else int(folds), **self._step(X.dtype))
 
     def _reconstruct(self, codes: NDArray, sample_scale: NDArray | None) -> NDArray:
         return _core.reconstruct(codes, self._model, sample_scale)
@@ -408,7 +471,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         result = _core.from_bytes(path, from_npz(path)) if zipfile.is_zipfile(path) else _core.load(path)
         options = result["options"]
         coder = cls()
-        coder.set_params(**{name: value for name, value in options.items() if name in coder.get_params()})
+        coder.set_params(**{name: value for name, value in options.items() if name in coder.get_params() and value is not None})
         own = [row["name"] for row in _core.option_table() if row["regularizer"]]
         coder.regularizer_params = {name: options[name] for name in own if name in options} or None
         coder._keep(result)

@@ -10,6 +10,7 @@ import numpy as np
 from . import _core
 from ._arrays import seed_of
 
+_AUTO = ("contamination",)  # whose unset value is called "auto"
 _TYPES = {"flag": "bool", "integer": "int", "real": "float", "choice": "str", "numbers": "array of floats"}
 
 
@@ -19,6 +20,8 @@ def options_of(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if name == "random_state":
             value = seed_of(value)
+        elif name in _AUTO and isinstance(value, str) and value == "auto":
+            value = None
         elif isinstance(value, (np.generic, np.ndarray)):
             value = value.tolist()
         if name == "shape" and value is not None and not isinstance(value, str):
@@ -33,9 +36,9 @@ def parameters_doc() -> str:
     for row in _core.option_table():
         if row["regularizer"] or row["python"] == "random_state":
             continue
-        robust, paper = row["defaults"]["robust"], row["defaults"]["paper"]
+        robust, paper = ("auto" if row["python"] in _AUTO else row["defaults"][which] for which in ("robust", "paper"))
         default = f"{robust!r}" + (f" (paper {paper!r})" if paper != robust else "")
-        kind = row["rule"] if row["type"] == "choice" else _TYPES[row["type"]]
+        kind = row["rule"] if row["type"] == "choice" else _TYPES[row["type"]] + (' or "auto"' if row["python"] in _AUTO else "")
         lines.append(f"{row['python']} : {kind}, default {default}")
         rule = {"integer": row["rule"].removeprefix("an integer "), "real": row["rule"]}.get(row["type"])
         lines += textwrap.wrap(row["help"] + (f"; {rule}." if rule else "."), 110, initial_indent="    ", subsequent_indent="    ")

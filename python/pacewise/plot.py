@@ -91,6 +91,37 @@ def convergence(model: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def stages(model: Any, ax: Axes | None = None) -> Axes:
+    """Error of hidden entries at every stage of a descending pace, with the standard error of its difference to "all in",
+    and where the pace stopped.
+
+    model : a fitted coder
+    """
+    judged = np.flatnonzero(model.stages_["hidden"] > 0) if model.stages_ else np.empty(0, int)
+    if not len(judged):
+        raise ValueError("stages_ has no hidden entries: they judge a descending pace, and none where lambda_scale is given")
+    scale, error, deviation = (model.stages_[key][judged] for key in ("scale", "error", "gain_error"))
+    deviation = np.where((judged > 0) & np.isfinite(deviation), deviation, 0)
+    ax = _axes(ax)
+    ax.errorbar(judged, error, deviation, fmt="o-", markersize=3, capsize=2)
+    if model.stage_ is not None:
+        ax.axvline(model.stage_, color="grey", linewidth=1, zorder=0)
+        near_end = model.stage_ > judged.mean()
+        ax.annotate(
+            "stopped here",
+            (model.stage_, 1),
+            (-4 if near_end else 4, -4),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="right" if near_end else "left",
+            va="top",
+        )
+    ax.set_xticks(judged, ["all in" if np.isinf(s) else f"{s:.2g}" for s in scale], rotation=45)
+    ax.set_xlabel("lambda in robust scales of the residuals")
+    ax.set_ylabel("error of hidden entries")
+    return ax
+
+
 def pace(
     regularizers: Any = ("hard", "linear", "polynomial", "logarithmic", "mixture", "welsch"),
     lam: float = 1.0,

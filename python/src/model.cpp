@@ -145,6 +145,7 @@ class InPrecision {
     own_.beta = from.beta;
     own_.lambda = from.lambda;
     own_.entry_lambda = from.entry_lambda;
+    own_.held_out_lambda = line(from.held_out_lambda);
     own_.dictionary = cast<T, Other>(from.dictionary.view());
     const auto& norm = from.normalization;
     own_.normalization = {norm.kind, line(norm.shift), line(norm.scale), line(norm.offset), norm.center, norm.reach};
@@ -244,12 +245,14 @@ nb::dict encode_rows(const Rows<T>& X, const Held& held, bool paced, double tol,
 }
 
 template <class T>
-nb::tuple score_rows(const Rows<T>& X, const Held& held, bool paced, double tol, int max_iter, int threads) {
+nb::tuple score_rows(const Rows<T>& X, const Held& held, std::optional<int> folds, bool paced, double tol, int max_iter,
+                     int threads) {
   const InPrecision<T> model(held);
   const Problem<T> problem{view(X), {}};
+  EncodeOptions options = encode_options(paced, tol, max_iter);
+  options.folds = folds;
   Trust<T> trust;
-  run(threads,
-      [&](const Control& control) { trust = score(*model, problem, encode_options(paced, tol, max_iter), control); });
+  run(threads, [&](const Control& control) { trust = score(*model, problem, options, control); });
   return nb::make_tuple(to_line(std::move(trust.outlier_score)), to_rows(std::move(trust.confidence)));
 }
 
@@ -278,7 +281,7 @@ void bind(nb::module_& m) {
         "options"_a, "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "dictionary"_a.none(),
         "codes"_a.none(), "groups"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
   m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
-  m.def("score", &score_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
+  m.def("score", &score_rows<T>, "X"_a, "model"_a, "folds"_a.none(), "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("mend", &mend_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("reconstruct", &reconstruct_rows<T>, "codes"_a, "model"_a, "sample_scale"_a.none());
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "algebra/dense.hpp"
+#include "algebra/random.hpp"
 #include "model/part.hpp"
 #include "pace/descent.hpp"
 #include "solve/residual.hpp"
@@ -13,6 +14,10 @@
 
 namespace pacewise {
 namespace {
+
+// without a word of the user: codes that have not seen an entry judge it better in tables; on images and spectra they
+// cost five times as much for nothing (docs/defaults.md)
+constexpr Index kFolds = 5, kFoldFeatures = 256;
 
 template <class T>
 void require(const Model<T>& model, MatrixView<const T> values) {
@@ -129,12 +134,9 @@ void descend(const Model<T>& model, const Data<T>& data, const Control& control,
 
 /// `judged`: codes over the dictionary by which weights are judged, else over the model's own
 template <class T>
-Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
-                       const Control& control, bool judged = false) {
-  require(model, problem.values);
-  Encoded<T> out{prepare(problem, model.normalization.kind, &model.normalization, control), {}};
-  Data<T>& data = out.data;
-  Encoding<T>& e = out.encoding;
+Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const EncodeOptions& options,
+                            const Control& control, bool judged) {
+  Encoding<T> e;
   const Index m = data.values.rows(), n = data.values.cols();
   Weights<T> effective = data.weights;
   // features keep the weights they earned in training: new samples do not vote on them
@@ -167,6 +169,120 @@ Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const E
   }
   e.sample_scale = data.sample_scale;
   e.notes = data.notes;
+  return e;
+}
+
+template <class T>
+Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
+                       const Control& control, bool judged = false) {
+  require(model, problem.values);
+  Data<T> data = prepare(problem, model.normalization.kind, &model.normalization, control);
+  Encoding<T> e = encode_prepared(model, data, options, control, judged);
+  return {std::move(data), std::move(e)};
+}
+
+/// Into how many groups the features are dealt, each judged by codes that have not seen it; 0: by all in one. Without a
+/// word of the user as many as the model was calibrated with.
+Index fold_count(const EncodeOptions& options, Index features, bool calibrated) {
+  if (options.folds && (*options.folds < 0 || *options.folds == 1))
+    refuse("folds", std::to_string(*options.folds), "0 or an integer >= 2", "one fold would leave nothing to see");
+  const Index folds = options.folds.value_or(calibrated ? kFolds : 0);
+  return features < 2 ? 0 : std::min(folds, features);
+}
+
+/// Losses of entries by codes that have not seen them. The features are dealt at random, in the same way for all
+/// samples: a sample's losses do not depend on those that come with it.
+template <class T>
+Vector<T> held_out_losses(const Model<T>& model, const Data<T>& data, const EncodeOptions& options, Index folds,
+                          const Control& control) {
+  const Index m = data.values.rows(), n = data.values.cols();
+  std::vector<Index> dealt(static_cast<std::size_t>(m));
+  std::iota(dealt.begin(), dealt.end(), Index{0});
+  Random random;
+  for (Index i = m - 1; i > 0; --i) std::swap(dealt[i], dealt[random.below(i + 1)]);
+  Vector<T> out(static_cast<std::size_t>(m * n), T(0)), losses;
+  for (Index k = 0; k < folds && !control.stop(); ++k) {
+    Data<T> seen = data;
+    if (seen.weights.feature.empty()) seen.weights.feature.assign(static_cast<std::size_t>(m), T(1));
+    for (Index at = k; at < m; at += folds) {
+      seen.weights.feature[dealt[at]] = 0;
+      for (Index j = 0; j < n; ++j) seen.values(dealt[at], j) = 0;
+    }
+    const Encoding<T> e = encode_prepared(model, seen, options, control, true);
+    unit_losses<T>(data.values, data.weights, reference(model), e.codes, Level::element, control, losses);
+    for (Index at = k; at < m; at += folds)
+      for (Index j = 0; j < n; ++j) out[j * m + dealt[at]] = losses[j * m + dealt[at]];
+  }
+  if (const Groups groups = Groups::of(model.options, m, model.groups); !groups.empty())
+    for (Index j = 0; j < n; ++j) groups.losses(out.data() + j * m);
+  return out;
+}
+
+/// The losses by which entries are judged
+template <class T>
+Vector<T> entry_losses(const Model<T>& model, const Data<T>& data, const EncodeOptions& options, Index folds,
+                       const Control& control) {
+  if (folds > 0) return held_out_losses(model, data, options, folds, control);
+  Encoding<T> e = encode_prepared(model, data, options, control, true);
+  if (weighs_entries(model.options.level)) return std::move(e.losses);
+  return unit_losses<T>(data.values, data.weights, reference(model), e.codes, Level::element, control);
+}
+
+/// Where confidence in an entry judged by codes that have not seen it ends: (c s_i)^2 with c as in a pace of linear
+/// weights, 1 - l / lambda, that ends at one robust scale, and s_i the robust scale of the feature's residuals, by
+/// their upper quartile, since half of a column may be constant. A scale far below the usual one says no more than
+/// that.
+template <class T>
+Vector<T> held_out_lambdas(const Data<T>& data, const Vector<T>& losses, const Control& control) {
+  constexpr double quartile = 1.1503494, least = 0.6;  // of |z|, z standard normal; of the median scale
+  const Index m = data.values.rows(), n = data.values.cols();
+  Vector<T> squares(static_cast<std::size_t>(m)), of;
+  for (Index i = 0; i < m; ++i) {
+    of.clear();
+    for (Index j = 0; j < n; ++j)
+      if (data.weights(i, j) > T(0)) of.push_back(losses[j * m + i]);
+    squares[i] = static_cast<T>(loss_quantile(of, 0.75, {}, control) / (quartile * quartile));
+  }
+  const double floor = least * least * loss_quantile(squares, 0.5, {}, control), c = robust_cutoff(Linear{});
+  for (T& s : squares) s = static_cast<T>(c * c * std::max(static_cast<double>(s), floor));
+  return squares;
+}
+
+template <class T>
+Trust<T> judge(const Model<T>& model, const Data<T>& data, const Vector<T>& losses, Index folds,
+               const Control& control) {
+  const Index m = data.values.rows(), n = data.values.cols();
+  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+  const bool by_feature = folds > 0 && !model.held_out_lambda.empty();
+  const auto lambda = [&](Index i) {
+    const double own = by_feature ? static_cast<double>(model.held_out_lambda[i]) : model.entry_lambda;
+    return own > 0 ? own : 1;
+  };
+  const Groups groups = Groups::of(model.options, m, model.groups);
+  Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), {}};
+  out.confidence.resize_for_overwrite(m, n);
+  const auto judge_sample = [&](Index j) {
+    double sum = 0;
+    Index count = 0;
+    T* trust = out.confidence.col(j);
+    for (Index i = 0; i < m; ++i) {
+      const double share = std::min(1.0, static_cast<double>(losses[static_cast<std::size_t>(j * m + i)]) / lambda(i));
+      trust[i] = static_cast<T>(1 - share);
+    }
+    if (!groups.empty()) groups.weights(trust);
+    for (Index i = 0; i < m; ++i) {
+      if (data.weights(i, j) > T(0)) {
+        sum += 1 - static_cast<double>(trust[i]);
+        ++count;
+      } else {
+        trust[i] = nan;
+      }
+    }
+    if (count > 0) out.outlier_score[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(count));
+  };
+  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
+    for (Index j = first; j < first + count; ++j) judge_sample(j);
+  });
   return out;
 }
 
@@ -275,39 +391,19 @@ Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Ve
 
 template <class T>
 Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
-  Encoded<T> e = encode_data(model, problem, options, control, true);
-  const Index m = e.data.values.rows(), n = e.data.values.cols();
-  Vector<T>& losses = e.encoding.losses;
-  if (!weighs_entries(model.options.level))
-    unit_losses<T>(e.data.values, e.data.weights, reference(model), e.encoding.codes, Level::element, control, losses);
-  constexpr T nan = std::numeric_limits<T>::quiet_NaN();
-  const double scale = model.entry_lambda > 0 ? model.entry_lambda : 1;
-  const Groups groups = Groups::of(model.options, m, model.groups);
-  Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), {}};
-  out.confidence.resize_for_overwrite(m, n);
-  const auto judge = [&](Index j) {
-    double sum = 0;
-    Index count = 0;
-    T* trust = out.confidence.col(j);
-    for (Index i = 0; i < m; ++i) {
-      const double share = std::min(1.0, static_cast<double>(losses[static_cast<std::size_t>(j * m + i)]) / scale);
-      trust[i] = static_cast<T>(1 - share);
-    }
-    if (!groups.empty()) groups.weights(trust);
-    for (Index i = 0; i < m; ++i) {
-      if (e.data.weights(i, j) > T(0)) {
-        sum += 1 - static_cast<double>(trust[i]);
-        ++count;
-      } else {
-        trust[i] = nan;
-      }
-    }
-    if (count > 0) out.outlier_score[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(count));
-  };
-  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
-    for (Index j = first; j < first + count; ++j) judge(j);
-  });
-  return out;
+  require(model, problem.values);
+  const Data<T> data = prepare(problem, model.normalization.kind, &model.normalization, control);
+  const Index folds = fold_count(options, data.values.rows(), !model.held_out_lambda.empty());
+  return judge(model, data, entry_losses(model, data, options, folds, control), folds, control);
+}
+
+template <class T>
+Trust<T> calibrate(Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
+  const Data<T> data = prepare(problem, model.normalization.kind, &model.normalization, control);
+  const Index m = data.values.rows(), folds = fold_count(options, m, m < kFoldFeatures);
+  const Vector<T> losses = entry_losses(model, data, options, folds, control);
+  if (folds > 0) model.held_out_lambda = held_out_lambdas(data, losses, control);
+  return judge(model, data, losses, folds, control);
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                             \
@@ -315,7 +411,8 @@ Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
   template Encoding<T> encode<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&); \
   template Matrix<T> reconstruct<T>(const Model<T>&, MatrixView<const T>, const Vector<T>&);                \
   template Matrix<T> mend<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);     \
-  template Trust<T> score<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);
+  template Trust<T> score<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);     \
+  template Trust<T> calibrate<T>(Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

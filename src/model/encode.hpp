@@ -26,4 +26,8 @@ Matrix<T> mend(const Model<T>& model, const Problem<T>& problem, const EncodeOpt
 template <class T>
 Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control);
 
+/// The same for training samples, before which the model learns from them what is usual where folds judge.
+template <class T>
+Trust<T> calibrate(Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control);
+
 }  // namespace pacewise

@@ -142,6 +142,7 @@ void visit_results(M& m, Visit&& visit) {
   visit("selected", m.selected);
   visit("density", m.density);
   visit("entry_lambda", m.entry_lambda);
+  visit("held_out_lambda", m.held_out_lambda);
   visit("outlier_threshold", m.outlier_threshold);
   visit("normalization_shift", m.normalization.shift);
   visit("normalization_scale", m.normalization.scale);

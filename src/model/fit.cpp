@@ -37,7 +37,7 @@ Result<T> fit(const Problem<T>& problem, const Options& options, const Control& 
   const Options chosen =
       resume != nullptr ? settled(options, *resume) : choose_settings(problem, options, control, tried);
   Fitter<T> f(problem, chosen, control, inputs, resume);
-  f.remember(std::move(tried));
+  f.remember(tried);
   iterate(f, callback);
   return f.result();
 }

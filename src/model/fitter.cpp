@@ -313,11 +313,11 @@ void Fitter<T>::end_stage() {
 }
 
 template <class T>
-void Fitter<T>::remember(std::vector<Candidate> candidates) {
+void Fitter<T>::remember(const std::vector<Candidate>& candidates) {
   if (candidates.empty()) return;
   notes_.push_back(std::to_string(options_.atoms) + " atoms and beta = " + to_text(state_.beta) + " were chosen: of " +
                    std::to_string(candidates.size()) + " settings that predict hidden entries best.");
-  before_.candidates = state_.candidates = std::move(candidates);
+  before_.candidates = state_.candidates = candidates;
 }
 
 template <class T>

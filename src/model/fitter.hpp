@@ -32,7 +32,7 @@ class Fitter {
   const std::vector<Stage>& stages() const { return state_.descent.stages; }
   int chosen_stage() const { return state_.descent.chosen; }
   /// Of the choice of atoms and beta, where there was one
-  void remember(std::vector<Candidate> candidates);
+  void remember(const std::vector<Candidate>& candidates);
 
  private:
   bool judged() const {

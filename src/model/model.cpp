@@ -10,32 +10,39 @@
 namespace pacewise {
 namespace {
 
-constexpr Index kThresholdSamples = 1000;
-constexpr double kThresholdShare = 0.9;
+constexpr Index kThresholdSamples = 500;
+constexpr double kUsual = 3;  // robust standard deviations
 
-/// The value below which a share of the numbers lies, by linear interpolation; NaN where all are.
-template <class T>
-double quantile(Vector<T> values, double share) {
-  values.erase(std::remove_if(values.begin(), values.end(), [](T v) { return std::isnan(v); }), values.end());
+/// The value below which a share of the numbers lies, by linear interpolation; NaN of none.
+double quantile(Vector<double> values, double share) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   std::sort(values.begin(), values.end());
   const double place = share * static_cast<double>(values.size() - 1);
   const auto below = static_cast<Index>(place), above = std::min(below + 1, static_cast<Index>(values.size()) - 1);
-  const auto low = static_cast<double>(values[below]), high = static_cast<double>(values[above]);
-  return low + (place - static_cast<double>(below)) * (high - low);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-/// The outlier score that a tenth of the training samples exceed, coded as new samples are, without the graph: of at
-/// most a thousand, evenly spaced.
+/// What is usual among the scores of training samples, coded as new samples are, without the graph: of at most
+/// 500, evenly spaced. A score is a mean of squares; its root is about normal, and three standard deviations above
+/// the median once in 740.
 template <class T>
-double outlier_threshold(const Model<T>& model, MatrixView<const T> X, const Control& control) {
+void learn_usual_scores(Model<T>& model, MatrixView<const T> X, const Control& control) {
   const Index count = std::min(X.cols, kThresholdSamples);
   Matrix<T> some(X.rows, count);
   for (Index i = 0; i < count; ++i)
     std::copy_n(X.col(count > 1 ? i * (X.cols - 1) / (count - 1) : 0), X.rows, some.col(i));
   EncodeOptions options;
   if (std::is_same_v<T, float>) options.tol = 1e-5;
-  return quantile(score<T>(model, some, options, control.to_the_end()).outlier_score, kThresholdShare);
+  const Vector<T> judged = calibrate<T>(model, some, options, control.to_the_end()).outlier_score;
+  Vector<double> scores;
+  std::copy_if(judged.begin(), judged.end(), std::back_inserter(scores), [](T score) { return !std::isnan(score); });
+  if (model.options.contamination || scores.empty()) {
+    model.outlier_threshold = quantile(std::move(scores), 1 - model.options.contamination.value_or(0));
+    return;
+  }
+  for (double& score : scores) score = std::sqrt(score);
+  const RobustMoments usual = robust_moments(std::move(scores));
+  model.outlier_threshold = std::pow(usual.median + kUsual * usual.scale, 2);
 }
 
 template <class T>
@@ -99,7 +106,7 @@ template <class T>
 Model<T> make_model(Result<T> result, const Problem<T>& problem, const Sources& sources, const Control& control) {
   Model<T> model = model_of(std::move(result));
   model.sources = sources;
-  model.outlier_threshold = outlier_threshold(model, problem.values, control);
+  learn_usual_scores(model, problem.values, control);
   return model;
 }
 

@@ -261,7 +261,7 @@ void check_sizes(const ContainerReader& in, const Model<T>& m) {
       m.samples >= 1 && m.features >= 1 && !m.dictionary.empty() && m.dictionary.rows() == m.features &&
       m.codes.rows() == m.dictionary.cols() && m.codes.cols() == m.samples && is(m.losses, units) &&
       is(m.State<T>::weights, unit_count(level, m.features, m.samples)) && is(m.sample_scale, m.samples) &&
-      is(norm.shift, m.features) && norm.shift.size() == norm.scale.size() &&
+      is(norm.shift, m.features) && is(m.held_out_lambda, m.features) && norm.shift.size() == norm.scale.size() &&
       ((norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) &&
       is(m.feature_names, m.features) && (m.consistency.empty() || m.consistency.cols() == m.dictionary.cols()) &&
       (L.empty() || (L.rows == m.samples && L.cols == m.samples)) && (H.empty() || H.cols == m.samples);

@@ -219,6 +219,9 @@ std::vector<Option> make_table() {
   t.add("plain_iter", "", &O::plain_iter, "Iterations of plain sparse coding at the start", at_least(0));
   t.add("warm_iter", "", &O::warm_iter, "Then iterations with the graph terms, before the pace", at_least(0));
   t.add("polish", "", &O::polish, "At most this many iterations with all weights 1 at the end", at_least(0));
+  t.add("contamination", "", &O::contamination,
+        "Share of the training samples that are called outliers; else those with unusual scores",
+        {0, 0.5, true, false});
 
   t.group("Graph");
   t.add("graph", "", &O::graph, "Kind of graph; none switches alpha and gamma off");

@@ -162,7 +162,7 @@ class RoundTrips(Case):
         self.rows[4][3] += 50
         self.write("bad.npy", npy_bytes(self.rows))
         self.call("fit", "data.npy", "-o", "e.pw", "--atoms", "4", *EASY, "--quiet")
-        self.call("score", "e.pw", "bad.npy", "-o", "s.csv", "--confidence", "c.npy")
+        self.call("score", "e.pw", "bad.npy", "-o", "s.csv", "--confidence", "c.npy", "--folds", "0")
         scores = [float(x) for x in (self.folder / "s.csv").read_text().split()]
         self.assertEqual(len(scores), 48)
         confidence = struct.unpack("<768d", read_npy(self.folder / "c.npy"))
@@ -171,10 +171,33 @@ class RoundTrips(Case):
         self.assertLess(confidence[4 * 16 + 3], 0.5)
         self.assertEqual(confidence[4 * 16 + 3], min(confidence))
         self.assertLess(sum(c == 0 for c in confidence), 10)
+        for folds, name in (((), "auto.npy"), (("--folds", "5"), "five.npy")):  # few features: five folds by themselves
+            self.call("score", "e.pw", "bad.npy", "--confidence", name, *folds)
+            unseen = struct.unpack("<768d", read_npy(self.folder / name))
+            self.assertEqual(unseen[4 * 16 + 3], 0)
+            self.assertNotEqual(unseen, confidence)
+        self.assertEqual(read_npy(self.folder / "auto.npy"), read_npy(self.folder / "five.npy"))
         out, _ = self.call("score", "e.pw", "bad.npy")
         self.assertEqual(len(out.splitlines()), 49)
         self.call("encode", "e.pw", "data.npy", "-o", "c.npy", "--weights-out", "w.npy")
         self.assertEqual(len(read_npy(self.folder / "w.npy")), 8 * 768)
+
+    def test_mend(self):
+        clean = [list(row) for row in self.rows]
+        self.rows[4][3] += 50
+        self.rows[7][2] = float("nan")
+        self.write("bad.npy", npy_bytes(self.rows))
+        self.call("fit", "data.npy", "-o", "e.pw", "--atoms", "4", *EASY, "--quiet")
+        self.call("mend", "e.pw", "bad.npy", "-o", "mended.npy")
+        mended = struct.unpack("<768d", read_npy(self.folder / "mended.npy"))
+        # what is wrong and what is missing is near the truth, what is trusted stays
+        self.assertLess(abs(mended[4 * 16 + 3] - clean[4][3]), 5)
+        self.assertLess(abs(mended[7 * 16 + 2] - clean[7][2]), 5)
+        self.call("mend", "e.pw", "bad.npy", "-o", "plain.npy", "--plain")
+        plain = struct.unpack("<768d", read_npy(self.folder / "plain.npy"))
+        self.assertAlmostEqual(plain[4 * 16 + 3], self.rows[4][3])
+        self.assertAlmostEqual(plain[7 * 16 + 3], clean[7][3])
+        self.call("mend", "e.pw", "bad.npy", status=2)
 
     def test_matching_pursuit(self):
         self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "6", *EASY, "--normalize", "none", "--quiet")
@@ -342,7 +365,7 @@ class Figures(Case):
         out, _ = self.call("--version")
         self.assertEqual(out, f"pacewise {(ROOT / 'VERSION').read_text().strip()}\n")
         out, _ = self.call("--help")
-        for command in ("fit", "encode", "reconstruct", "score", "cluster", "graph", "evaluate", "verify", "info", "demo"):
+        for command in ("fit", "encode", "mend", "reconstruct", "score", "cluster", "graph", "evaluate", "verify", "info", "demo"):
             self.assertRegex(out, rf"(?m)^  {command} ")
             text, _ = self.call(command, "--help")
             self.assertIn("Example:\n  pacewise " + command, text)

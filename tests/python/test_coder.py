@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.covariance import EllipticEnvelope
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
@@ -152,7 +153,7 @@ def test_defaults_are_those_of_the_robust_preset():
     preset, coder = pacewise.preset_options("robust"), SelfPacedSparseCoder()
     for name, value in coder.get_params().items():
         if value is not None and name in preset:
-            assert value == preset[name], name
+            assert value == preset[name] or (value == "auto" and preset[name] is None), name
     assert pacewise.preset_options("paper")["pace"] == "geometric"
 
 
@@ -170,8 +171,61 @@ def test_outliers(corrupted, rng):
     strange = 3 * rng.standard_normal((20, bunch.data.shape[1]))
     assert coder.score_samples(strange).max() < np.median(coder.score_samples(bunch.data))
     assert (coder.predict(strange) == -1).mean() > 0.8
-    assert (coder.predict(bunch.data) == -1).mean() == pytest.approx(0.1, abs=0.02)
+    assert (coder.predict(bunch.data) == -1).mean() < 0.02  # usual scores, wherever a tenth of them may end
     np.testing.assert_allclose(coder.decision_function(strange), coder.score_samples(strange) - coder.offset_)
+
+
+def test_contamination_is_the_share_called_outliers(corrupted):
+    bunch, coder = corrupted
+    for share in (0.05, 0.2):
+        other = clone(coder).set_params(contamination=share).fit(bunch.data)
+        assert (other.predict(bunch.data) == -1).mean() == pytest.approx(share, abs=0.01)
+        assert other.offset_ == pytest.approx(np.quantile(coder.score_samples(bunch.data), share), abs=1e-9)
+    roots = np.sqrt(-coder.score_samples(bunch.data))
+    scale = 1.4826 * np.median(abs(roots - np.median(roots)))
+    assert coder.offset_ == pytest.approx(-((np.median(roots) + 3 * scale) ** 2), rel=0.02)
+    for wrong in (0.0, 0.6, "many"):
+        with pytest.raises((pacewise.Error, TypeError), match="contamination"):
+            clone(coder).set_params(contamination=wrong).fit(bunch.data)
+
+
+def test_entries_judged_by_codes_that_have_not_seen_them(rng):
+    """As many atoms as features reproduce every entry: only codes without it can tell that it is wrong."""
+    bunch = pacewise.datasets.synthetic(300, 24, 3, corrupted=0.03, random_state=2)
+    coder = SelfPacedSparseCoder(48, beta=0.02, level="none", graph="none", random_state=0).fit(bunch.data)
+    wrong = bunch.corrupted.ravel()
+    seen, unseen = (roc_auc_score(wrong, -coder.entry_confidence(bunch.data, folds=folds).ravel()) for folds in (0, 5))
+    assert unseen > max(0.9, seen + 0.02)
+    # few features: five folds without being asked, and no sample's scores depend on the others
+    assert (coder.entry_confidence(bunch.data) == coder.entry_confidence(bunch.data, folds=5)).all()
+    np.testing.assert_allclose(coder.entry_confidence(bunch.data[40:50]), coder.entry_confidence(bunch.data)[40:50], atol=1e-6)
+    # more folds than features: each is judged alone, whatever its own value
+    other = bunch.data.copy()
+    other[:, 7] += 1
+    before, after = (coder.entry_confidence(X, folds=100) for X in (bunch.data, other))
+    assert (after[:, 7] < before[:, 7] - 0.1).mean() > 0.5
+    for folds in (1, -2):
+        with pytest.raises(pacewise.Error, match=f"folds = {folds}: must be 0 or an integer >= 2"):
+            coder.score_samples(bunch.data, folds=folds)
+
+
+def test_find_wrong_cells(corrupted):
+    bunch, coder = corrupted
+    cells = coder.find_wrong_cells(bunch.data)
+    confidence = coder.entry_confidence(bunch.data)
+    assert len(cells) == (confidence < 0.5).sum() > 0
+    assert (np.diff(cells["confidence"]) >= 0).all()
+    where = cells["row"], cells["column"]
+    assert (cells["given"] == bunch.data[where]).all() and (cells["confidence"] == confidence[where]).all()
+    found = bunch.corrupted[where]
+    assert found.mean() > 0.7 and found.sum() > 0.8 * bunch.corrupted.sum()
+    assert np.median(np.abs(cells["expected"] - bunch.clean[where])[found]) < 0.1 * np.median(np.abs(cells["given"] - bunch.clean[where])[found])
+    frame = pd.DataFrame(bunch.data, columns=[f"x{k}" for k in range(bunch.data.shape[1])], index=[f"row {j}" for j in range(len(bunch.data))])
+    named = clone(coder).fit(frame).find_wrong_cells(frame)
+    assert list(named["row"]) == [f"row {j}" for j in cells["row"]] and list(named["column"]) == [f"x{k}" for k in cells["column"]]
+    assert len(coder.find_wrong_cells(bunch.clean[:3], folds=0)) == 0
+    alone = coder.find_wrong_cells(1e3 * np.ones((1, bunch.data.shape[1])) * np.where(np.arange(bunch.data.shape[1]) % 2, 1, -1))
+    assert np.isfinite(alone["expected"]).all()  # nothing left to trust
 
 
 def test_missing_entries(corrupted, rng):
@@ -472,12 +526,13 @@ def test_conventions_of_other_detectors(corrupted, rng):
     bunch, coder = corrupted
     X = np.vstack([bunch.data[:40], 3 * rng.standard_normal((5, bunch.data.shape[1]))])
     other = EllipticEnvelope(support_fraction=0.9, random_state=0).fit(bunch.data)
-    for detector in (coder, other):
+    ours = clone(coder).set_params(contamination=0.1).fit(bunch.data)
+    for detector in (ours, other):
+        assert (detector.predict(bunch.data) == -1).mean() == pytest.approx(0.1, abs=0.02)
         np.testing.assert_allclose(detector.decision_function(X), detector.score_samples(X) - detector.offset_)
         assert (detector.predict(X) == np.where(detector.decision_function(X) >= 0, 1, -1)).all()
         assert (detector.predict(X)[-5:] == -1).all()
         assert detector.score_samples(X).shape == detector.predict(X).shape == (45,)
-        assert (detector.predict(bunch.data) == -1).mean() == pytest.approx(0.1, abs=0.02)
 
 
 def test_set_output(X):
@@ -488,6 +543,28 @@ def test_set_output(X):
         assert isinstance(codes, pd.DataFrame) and list(codes.columns) == names and (codes.index == frame.index).all()
     assert list(coder.get_feature_names_out()) == names
     assert (coder.feature_names_in_ == frame.columns).all()
+
+
+@pytest.mark.parametrize("method", ["reconstruct", "mend", "impute", "entry_confidence"])
+def test_what_has_the_shape_of_the_data_keeps_names_and_index(X, method):
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(16)], index=[f"row {i}" for i in range(60)])
+    frame.iloc[3, 5] = np.nan
+    coder = quick(graph="none").fit(frame)
+    values = getattr(coder, method)(frame)
+    assert isinstance(values, pd.DataFrame) and (values.columns == frame.columns).all() and (values.index == frame.index).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # X has no names, the coder has
+        for plain in (frame.to_numpy(), frame.to_numpy().tolist()):
+            alone = getattr(coder, method)(plain)
+            assert type(alone) is np.ndarray
+            np.testing.assert_array_equal(values.to_numpy(), alone)
+        asked = getattr(clone(coder).set_output(transform="pandas").fit(frame), method)(frame.to_numpy())
+        assert isinstance(asked, pd.DataFrame) and (asked.columns == frame.columns).all()
+        numbered = getattr(coder, method)(pd.DataFrame(frame.to_numpy()))
+        assert list(numbered.columns) == list(range(16))
+        assert len(coder.find_wrong_cells(frame.to_numpy().tolist())) == len(coder.find_wrong_cells(frame))
+    with config_context(transform_output="pandas"):
+        assert isinstance(getattr(coder, method)(frame), pd.DataFrame)
 
 
 def test_sample_weight_is_routed(X):

@@ -178,6 +178,21 @@ def test_a_package_that_is_not_installed_is_named(tmp_path, monkeypatch, module,
         datasets.load(tmp_path / name)
 
 
+def test_plot_of_the_stages(corrupted):
+    bunch, coder = corrupted
+    descending = pacewise.SelfPacedSparseCoder(15, beta=0.02, graph="none", random_state=0).fit(bunch.data)
+    ax = plot.stages(descending)
+    errors = descending.stages_["error"]
+    assert (ax.lines[0].get_ydata() == errors).all() and descending.stage_ > 0
+    assert set(ax.lines[-1].get_xdata()) == {descending.stage_}
+    assert [text.get_text() for text in ax.texts] == ["stopped here"]
+    assert ax.get_xticklabels()[0].get_text() == "all in" and len(ax.get_xticklabels()) == len(errors)
+    for other in (coder, pacewise.SelfPacedSparseCoder(5, lambda_scale=2, graph="none", random_state=0).fit(bunch.data)):
+        with pytest.raises(ValueError, match="stages_ has no hidden entries"):
+            plot.stages(other)
+    plt.close("all")
+
+
 def test_plots(corrupted):
     bunch, coder = corrupted
     _, axes = plt.subplots(2, 3)

@@ -21,7 +21,7 @@ def drift() -> list[str]:
     rows = {row["python"]: row for row in _core.option_table() if not row["regularizer"]}
     out = [f"{name}: in one of table and signature alone" for name in rows.keys() ^ (signature.keys() - NOT_OPTIONS)]
     for name in rows.keys() & signature.keys():
-        default = signature[name].default
+        default = None if signature[name].default == "auto" else signature[name].default  # unset, in scikit-learn's word
         if default is not None and {default} != set(rows[name]["defaults"].values()):
             out.append(f"{name}: default {default}, in the table {rows[name]['defaults']}")
     return out
