@@ -1,6 +1,5 @@
 """Damaged data, fits of them, and what is measured."""
 
-import functools
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -106,18 +105,6 @@ class Fits:
         self_paced = ("regularizer", "regularizer_params", "level")
         plain = Fits(self.seed, {k: v for k, v in self.changed.items() if k not in self_paced})
         return plain.fit(X, **{**settings, "level": "none"})
-
-
-@functools.cache
-def there(*names):
-    """Whether the installed package has these options with these values."""
-    settings = {name: {**AUTO, **GROUPS}[name] for name in names}
-    X = np.random.default_rng(0).uniform(size=(40, 1024 if "shape" in names else 12))
-    try:
-        pacewise.SelfPacedSparseCoder(**{"n_components": 4, **settings}, graph="none", n_threads=1, max_iter=2).fit(X)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def error(model, X, clean, keep=slice(None)):

@@ -4,7 +4,7 @@ import numpy as np
 import pacewise
 from sklearn.metrics import roc_auc_score
 
-from .fits import AUTO, GROUPS, Figure, called, clusters, error, found, prepared, there
+from .fits import AUTO, GROUPS, Figure, called, clusters, error, found, prepared
 
 ERRORS = [
     ("pie", "salt", 0.05, 0.115), ("pie", "salt", 0.2, 0.145), ("pie", "salt", 0.4, 0.23),
@@ -35,21 +35,16 @@ HIDDEN = [("pie", 0.2, 0.145), ("pie", 0.4, 0.215), ("fashion", 0.2, 0.35), ("fa
 
 def hidden(fits, folder):
     """The error of entries that the fit did not see, with atoms and penalty chosen by entries it hides itself."""
-    auto = there("n_components", "beta")
     for name, amount, bar in HIDDEN:
         case = called(name, "salt", amount)
         (X, clean, *_), _ = prepared(name, "salt", amount, fits.seed, folder)
         holes = np.random.default_rng(200 + fits.seed).uniform(size=X.shape) < 0.05
         X = np.where(holes, np.nan, X)
         yield Figure(case, "error, 128 atoms, all in", error(fits.all_in(X, graph="none")[0], X, clean, holes))
-        if auto:
-            model, seconds = fits.fit(X, graph="none", **AUTO)
-            yield Figure(case, "atoms", len(model.components_))
-            yield Figure(case, "seconds", seconds)
-            yield Figure(case, "error", error(model, X, clean, holes), bar)
-        else:
-            yield Figure(case, "error, 128 atoms", error(fits.fit(X, graph="none")[0], X, clean, holes))
-            yield Figure(case, "error: not there", np.nan, bar)
+        model, seconds = fits.fit(X, graph="none", **AUTO)
+        yield Figure(case, "atoms", len(model.components_))
+        yield Figure(case, "seconds", seconds)
+        yield Figure(case, "error", error(model, X, clean, holes), bar)
 
 
 def everything(fits, folder):
@@ -91,10 +86,6 @@ def blocks(fits, folder):
     model, _ = fits.fit(X, graph="none")
     yield Figure("PIE", "error, entries, no graph", error(model, X, clean))
     yield from found("PIE", "entries, no graph", wrong, model.loss_)
-    if not there(*GROUPS):
-        for what, bar in (("AUROC", 0.93), ("average precision", 0.60), ("error", 0.24)):
-            yield Figure("PIE", f"{what}, groups: not there", np.nan, bar, what != "error")
-        return
     for what, settings, bars in (("groups", {}, (0.93, 0.60, 0.24)), ("groups, no graph", {"graph": "none"}, (None, None, None))):
         model, seconds = fits.fit(X, **GROUPS, **settings)
         yield from found("PIE", what, wrong, 1 - model.entry_confidence(X), bars)

@@ -1,32 +1,21 @@
 """Rows on tables: functions of the fits of a seed and a folder that they do not need, which yield figures."""
 
 import numpy as np
-import pacewise
 from sklearn import datasets as sklearn_data
 from sklearn.decomposition import PCA
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
 
-from .fits import AUTO, Figure, found, there
-
-GRID = {"n_components": [2, 4, 8, 15, 30], "beta": [0.1, 0.25, 0.5]}
+from .fits import AUTO, Figure, found
 
 
 def standardized(X):
     return (X - np.nanmean(X, 0)) / np.maximum(np.nanstd(X, 0), 1e-12)
 
 
-def capped_square(difference):
-    return np.minimum(difference**2, 4).mean()
-
-
 def fit_table(fits, Z):
-    """Atoms and penalty chosen by hidden entries: by the fit itself, or where the package cannot, from a grid."""
-    if there("n_components", "beta"):
-        return fits.fit(Z, graph="none", normalize="robust", **AUTO)[0]
-    grid = {name: values for name, values in GRID.items() if name not in fits.changed}
-    coder = fits.coder(graph="none", normalize="robust")
-    return pacewise.model_selection.choose_by_held_out_entries(coder, Z, grid, n_splits=3, error=capped_square).estimator
+    """Atoms and penalty chosen by hidden entries."""
+    return fits.fit(Z, graph="none", normalize="robust", **AUTO)[0]
 
 
 def exchanged(fits, _):
