@@ -24,6 +24,10 @@ from experiments.paper.figures import correlation, noise_levels  # noqa: E402
 from experiments.paper.study import FOLDER, RHOS, SELF_PACED, BadInput, Setting, normal, paper, spread, uniform  # noqa: E402
 from experiments.paper.tables import Plan, Tables, compare_in_order, count_against_paper, headline, pie_targets, planned_cells, sign_flip_test  # noqa: E402
 from experiments.paper.tuning import BETAS, Settings, tune  # noqa: E402
+from experiments.promise.__main__ import summary  # noqa: E402
+from experiments.promise.fits import Figure, Fits, damage, images as grey_images  # noqa: E402
+from experiments.promise.images import compare_errors  # noqa: E402
+from experiments.promise.tables import holed  # noqa: E402
 
 DATA = pathlib.Path(os.environ.get("PACEWISE_DATA", ROOT.parent / "shared" / "data"))
 
@@ -357,3 +361,46 @@ def test_a_slice_of_table_1(tmp_path):
         count = json.loads((tmp_path / "results.json").read_text())["targets"]["recommended"]["coil20"]
         assert (count["reached"], count["compared"]) == (2, 2)
     assert {c["data"] for c in rows_of(tmp_path / "cells.csv")} == {rows_of(ROOT / "docs/results/cells.csv")[0]["data"]}  # the published run's images
+
+
+# ---- the promise: damaged data
+
+
+def test_damage():
+    clean = np.random.default_rng(0).integers(0, 256, (60, 400)).astype(float)
+    salt = damage(clean, "salt", 0.2, 1)
+    norms = clean.sum(1, keepdims=True) / salt.clean.sum(1, keepdims=True)
+    assert np.allclose(np.linalg.norm(salt.X, axis=1), 1) and np.allclose(salt.clean * norms, clean)
+    assert set(np.round((salt.X * norms)[salt.wrong], 9)) == {0, 255} and np.allclose(salt.X[~salt.wrong], salt.clean[~salt.wrong])
+    assert abs(salt.wrong.mean() - 0.2) < 0.01 and salt.good.all()
+    assert np.array_equal(salt.X, damage(clean, "salt", 0.2, 1).X) and not np.array_equal(salt.X, damage(clean, "salt", 0.2, 2).X)
+    block = damage(clean, "block", 0.4, 1)
+    assert set(block.wrong.sum(1)) <= {0, *range(185, 197)} and 0.2 < block.wrong.any(1).mean() < 0.6
+    outliers = damage(clean, "outliers", 0.1, 1)
+    assert (~outliers.good).sum() == 6 and np.allclose(outliers.X[outliers.good], outliers.clean[outliers.good])
+    noise = damage(clean, "noise", 0.4, 1)
+    added = (noise.X - noise.clean) * (clean.sum(1, keepdims=True) / noise.clean.sum(1, keepdims=True))
+    assert abs(added.std() / (0.4 * clean.std()) - 1) < 0.02 and not damage(clean, "clean", 0, 1).wrong.any()
+    X, holes = holed(clean, True, 1)
+    assert abs((X != clean)[~holes].mean() - 0.05) < 0.01 and np.array_equal(np.isnan(X), holes) and abs(holes.mean() - 0.2) < 0.01
+
+
+def test_damaged_digits_are_mended():
+    """Against all in at the same options, on data that come with scikit-learn, and the other way round on clean ones."""
+    clean, _, largest = grey_images("digits", None)
+    fits = Fits(1, {"n_components": 16, "beta": 0.06})
+    for how, amount in (("salt", 0.2), ("clean", 0)):
+        figures = list(compare_errors(fits, "digits", damage(clean[:600], how, amount, 1, largest), None))
+        value = {f.what: f.value for f in figures}
+        limit = 0.9 if how == "salt" else 1.02
+        assert value["error"] < limit * value["error, all in"], value
+    (met,) = [line[-1] for line in summary([("errors", 1, f) for f in figures]) if line[2] == "error"]
+    assert met == "reached"
+
+
+def test_figures_meet_their_bars():
+    given = [("row", seed, Figure("case", what, value, bar, least)) for what, values, bar, least in (
+        ("low", (0.1, 0.3), 0.2, False), ("high", (0.1, 0.3), 0.25, True), ("free", (1, 2), None, False)) for seed, value in enumerate(values)]  # fmt: skip
+    low, high, free = summary(given)
+    assert low == ("row", "case", "low", 0.2, pytest.approx(0.1414, abs=1e-4), 2, 0.2, "reached")
+    assert high[-1] == "MISSED" and free[-2:] == (None, "")
