@@ -110,7 +110,8 @@ class Fits:
 def error(model, X, clean, keep=slice(None)):
     """|BS - clean| / |clean| over `keep`: samples, or a mask of entries."""
     norms = np.sqrt(np.nansum(X * X, axis=1, keepdims=True))
-    BS = model.inverse_transform(model.codes_) * norms
+    codes = model.transform(X) if model.level == "sample" else model.codes_  # a sample that is left out has codes 0 in the fit
+    BS = model.inverse_transform(codes) * norms
     return np.linalg.norm((BS - clean)[keep]) / np.linalg.norm(clean[keep])
 
 

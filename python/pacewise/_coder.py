@@ -333,7 +333,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     # ---- new samples
 
     def transform(self, X: Any) -> NDArray:
-        """Codes (n, r) of new samples. What does not fit is ignored: weights and codes alternate at ``lambda_``."""
+        """Codes (n, r) of new samples. Entries that do not fit are ignored, as in the fit. Weights of whole samples have no
+        say: a sample of the training that was left out has codes 0 in ``codes_``, not here."""
         return self._encode(self._fitted_rows(X))["codes"]
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:

@@ -160,10 +160,13 @@ Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const En
     if (weighs_samples && !std::isinf(model.lambda))
       alternate(model, data, codes, effective, step, options, control, e);
   }
-  if (model.descent.settled && !judged) {  // the weights are found: now the model's own dictionary
-    const CodesProblem<T> own{data.values, effective, model.dictionary, penalty, {}};
+  // The weight of a whole sample says how far to learn from it. Its codes do without: with weight 0 they would be 0.
+  const bool whole = model.options.level == Level::sample;
+  if (model.descent.settled && (!judged || whole)) {  // the weights are found: now the model's own dictionary
+    const CodesProblem<T> own{
+        data.values, whole ? data.weights : effective, judged ? reference(model) : model.dictionary, penalty, {}};
     e.report = solve_codes(own, e.codes, step, control);
-    unit_losses<T>(data.values, data.weights, model.dictionary, e.codes, model.options.level, control, e.losses);
+    unit_losses<T>(data.values, data.weights, own.B, e.codes, model.options.level, control, e.losses);
     if (const Groups groups = Groups::of(model.options, m, model.groups); !groups.empty())
       for (Index j = 0; j < n; ++j) groups.losses(e.losses.data() + j * m);
   }
