@@ -297,9 +297,9 @@ Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const T
   out.f = out.f.cwiseProduct(eigen(p.weights.entry).rowwise().maxCoeff().template cast<double>());
   out.diagonals = row_diagonals(p, control);
   out.matched = !rows && out.nearly_bound(1 - tuning.nearly_complete);
-  const Index pairs = out.A.size() + out.A.rows();
-  if (!rows || static_cast<double>(m * pairs / 2) * sizeof(float) > tuning.row_gram_bytes) return out;
-  out.rows.resize(m, pairs / 2);
+  const Index pairs = (out.A.size() + out.A.rows()) / 2;
+  if (!rows || static_cast<double>(m * pairs) * sizeof(float) > tuning.row_gram_bytes) return out;
+  out.rows.resize(m, pairs);
   add_row_grams(p, out.rows, control);
   return out;
 }
