@@ -104,28 +104,27 @@ template <class U>
 CodeSums CodeTerms<T>::sums_in(MatrixView<const T> S, bool laplacian, const Control& control) const {
   const Index r = S.rows;
   CodeSums all = parallel_sum(S.cols, control, CodeSums{}, [&](Index first, Index count, int, CodeSums& sum) {
-    Vector<U> y(r), own(r);
+    Eigen::VectorX<U> y(r), s(r);
     for (Index j = first; j < first + count; ++j) {
-      const T* s = S.col(j);
-      std::copy_n(s, r, own.begin());
-      if (penalty_.atom.empty()) sum.absolute += l1_norm<U>(own.data(), r);
-      for (Index k = 0; k < r && !penalty_.atom.empty(); ++k)
-        sum.absolute += static_cast<double>(std::abs(s[k])) * penalty_.atom[k];
-      sum.square += inner_product<U>(own.data(), own.data(), r);
+      s = eigen(S).col(j).template cast<U>();
+      if (penalty_.atom.empty())
+        sum.absolute += l1_norm<U>(s.data(), r);
+      else
+        sum.absolute += s.template cast<double>().cwiseAbs().dot(eigen(penalty_.atom));
+      sum.square += inner_product<U>(s.data(), s.data(), r);
       if (laplacian) {
-        std::fill(y.begin(), y.end(), U(0));
+        y.setZero();
         add_laplacian<U>(S, j, 1, y.data());
-        sum.smooth += inner_product<U>(own.data(), y.data(), r);
+        sum.smooth += inner_product<U>(s.data(), y.data(), r);
       }
       if (!Qt_.empty()) {
-        std::fill(y.begin(), y.end(), U(0));
+        y.setZero();
         add_linear<U>(j, y.data());
-        sum.along += inner_product<U>(own.data(), y.data(), r) / coupling_.gamma;
+        sum.along += inner_product<U>(s.data(), y.data(), r) / coupling_.gamma;
       }
     }
   });
-  if (!Qt_.empty())
-    for (const double h : coupling_.incidence->value) all.edges += h * h;
+  if (!Qt_.empty()) all.edges = eigen(coupling_.incidence->value).squaredNorm();
   return all;
 }
 

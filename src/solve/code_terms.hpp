@@ -36,6 +36,11 @@ class CodeTerms {
   const Vector<double>& penalty() const { return p_; }    // beta p_k, r
   bool positive() const { return penalty_.positive; }
   bool separable_only() const { return C_.empty(); }  // C = 0
+  /// A + C
+  EigenMatrix<double> plus_quadratic(EigenMatrix<double> A) const {
+    if (!C_.empty()) A += eigen(C_);
+    return A;
+  }
   double alpha() const { return coupling_.manifold() ? coupling_.alpha : 0; }
   const Sparse& laplacian() const { return *coupling_.laplacian; }  // where alpha > 0
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 
-#include "solve/code_terms.hpp"
 #include "solve/coupled.hpp"
 #include "solve/lasso_path.hpp"
 #include "solve/residual.hpp"
@@ -12,25 +11,14 @@
 namespace pacewise {
 namespace {
 
-template <class T>
-Matrix<double> as_double(MatrixView<const T> B) {
-  Matrix<double> out;
-  out.resize_for_overwrite(B.rows, B.cols);
-  eigen(out) = eigen(B).template cast<double>();
-  return out;
-}
-
-/// Calls use(first, R, N, S, worker) with R = w v (X - B S) and N = B'R, block after block, in double
+/// Calls use(first, N, S, worker) with N = B'(w v (X - B S)), block after block, in double
 template <class T, class Use>
 void for_each_gradient(const CodesProblem<T>& p, MatrixView<const double> B, MatrixView<const T> S,
                        const Control& control, const Use& use) {
-  Vector<Matrix<double>> scratch(thread_count(control), {});
   for_each_residual<double, T>(p.X, B, S, control,
                                [&](Index first, MatrixView<double> R, MatrixView<const double> s, int worker) {
                                  for (Index j = 0; j < R.cols; ++j) weigh(p.weights, first + j, R.col(j), R.rows);
-                                 if (scratch[worker].empty()) scratch[worker].resize_for_overwrite(B.cols, kBlock);
-                                 const MatrixView<double> N = scratch[worker].view().columns(0, R.cols);
-                                 eigen(N).noalias() = eigen(B).transpose() * eigen(R);
+                                 EigenMatrix<double> N = eigen(B).transpose() * eigen(R);
                                  use(first, N, s, worker);
                                });
 }
@@ -44,10 +32,10 @@ double gradient_scale(const CodesProblem<T>& p, MatrixView<const double> B, cons
   const Matrix<T> zero(B.cols, p.X.cols);
   Vector<double> most(thread_count(control), 0.0);
   for_each_gradient<T>(p, B, zero, control,
-                       [&](Index first, MatrixView<double> N, MatrixView<const double>, int worker) {
+                       [&](Index first, EigenMatrix<double>& N, MatrixView<const double>, int worker) {
                          if (terms != nullptr)
-                           for (Index j = 0; j < N.cols; ++j) terms->add_linear(first + j, N.col(j));
-                         most[worker] = std::max(most[worker], 2 * eigen(N).cwiseAbs().maxCoeff());
+                           for (Index j = 0; j < N.cols(); ++j) terms->add_linear(first + j, N.col(j).data());
+                         most[worker] = std::max(most[worker], 2 * N.cwiseAbs().maxCoeff());
                        });
   return *std::max_element(most.begin(), most.end());
 }
@@ -60,15 +48,15 @@ double codes_certificate(const CodesProblem<T>& p, const Matrix<T>& S, const Con
 template <class T>
 Largest codes_gap(const CodesProblem<T>& p, const CodeTerms<T>& terms, const Matrix<T>& S, const Control& control) {
   if (S.empty()) return {};
-  const Matrix<double> B = as_double(p.B);
+  const Matrix<double> B = cast<double, T>(p.B);
   Vector<double> most(thread_count(control), 0.0);
   for_each_gradient<T>(
-      p, B, S, control, [&](Index first, MatrixView<double> N, MatrixView<const double> s, int worker) {
-        if (!terms.quadratic().empty()) eigen(N).noalias() -= eigen(terms.quadratic()) * eigen(s);
-        for (Index j = 0; j < N.cols; ++j) {
-          terms.add_linear(first + j, N.col(j));
-          terms.add_laplacian(S, first + j, -terms.alpha(), N.col(j));
-          for (Index k = 0; k < N.rows; ++k)
+      p, B, S, control, [&](Index first, EigenMatrix<double>& N, MatrixView<const double> s, int worker) {
+        if (!terms.separable_only()) N.noalias() -= eigen(terms.quadratic()) * eigen(s);
+        for (Index j = 0; j < N.cols(); ++j) {
+          terms.add_linear(first + j, N.col(j).data());
+          terms.add_laplacian(S, first + j, -terms.alpha(), N.col(j).data());
+          for (Index k = 0; k < N.rows(); ++k)
             most[worker] =
                 std::max(most[worker], kkt_distance(-2 * N(k, j), s(k, j), terms.penalty()[k], terms.positive()));
         }
@@ -79,7 +67,7 @@ Largest codes_gap(const CodesProblem<T>& p, const CodeTerms<T>& terms, const Mat
 template <class T>
 double largest_beta(const CodesProblem<T>& p, const Control& control) {
   const CodeTerms<T> terms(p.penalty, p.coupling, p.B.cols, control);
-  return gradient_scale<T>(p, as_double(p.B), &terms, control);
+  return gradient_scale<T>(p, cast<double, T>(p.B), &terms, control);
 }
 
 template <class T>
@@ -92,7 +80,7 @@ template <class T>
 StepReport solve_codes(const CodesProblem<T>& p, const CodeTerms<T>& terms, Matrix<T>& S, const StepOptions& options,
                        const Control& control, const CoupledGraph* graph) {
   if (S.empty()) return {0, 0, true};
-  const Matrix<double> B = as_double(p.B);
+  const Matrix<double> B = cast<double, T>(p.B);
   if (terms.positive()) eigen(S) = eigen(S).cwiseMax(T(0));
   if (!(terms.alpha() > 0)) return solve_separable<T>(p, B, terms, S, options, control);
   std::optional<CoupledGraph> own;
@@ -110,12 +98,6 @@ void improve_codes(const CheapCodes<T>& p, const CodeTerms<T>& terms, const Coup
     improve_separable<T>(p, terms, sweeps, S, control);
 }
 
-template <class T>
-Matrix<T> pursue_codes(const CodesProblem<T>& p, Index nonzeros, double target, const Control& control) {
-  const Matrix<double> B = as_double(p.B);
-  return pursue_separable<T>(p, B, nonzeros, target, control);
-}
-
 #define PACEWISE_INSTANTIATE(T)                                                                                        \
   template StepReport solve_codes<T>(const CodesProblem<T>&, Matrix<T>&, const StepOptions&, const Control&,           \
                                      const CoupledGraph*);                                                             \
@@ -125,8 +107,7 @@ Matrix<T> pursue_codes(const CodesProblem<T>& p, Index nonzeros, double target, 
   template Largest codes_gap<T>(const CodesProblem<T>&, const CodeTerms<T>&, const Matrix<T>&, const Control&);        \
   template void improve_codes<T>(const CheapCodes<T>&, const CodeTerms<T>&, const CoupledGraph*, int, int, Matrix<T>&, \
                                  const Control&);                                                                      \
-  template double largest_beta<T>(const CodesProblem<T>&, const Control&);                                             \
-  template Matrix<T> pursue_codes<T>(const CodesProblem<T>&, Index, double, const Control&);
+  template double largest_beta<T>(const CodesProblem<T>&, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

@@ -14,16 +14,13 @@ namespace {
 template <class T>
 class Evaluation {
  public:
-  Evaluation(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
-             const CoupledGraph& graph)
-      : p_(problem), B_(B), terms_(terms), graph_(graph), place_(graph.samples()) {
-    for (Index at = 0; at < graph.samples(); ++at) place_[graph.order_[at]] = at;
-  }
+  Evaluation(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms, Index samples)
+      : slope(B.cols, samples), p_(problem), B_(B), terms_(terms) {}
 
-  double objective = 0, residual = 0;  // at the S given last
-  bool sparse() const { return *std::max_element(terms_.penalty().begin(), terms_.penalty().end()) > 0; }
-  Matrix<double> slope;  // half the negative gradient at S less sign(s) p / 2, r x n, where asked for
-  bool keep_slope = false;
+  // at the S given last
+  double objective = 0, residual = 0;
+  EigenMatrix<double> slope;  // half the negative gradient less sign(s) p / 2, r x n
+  bool signs() const { return terms_.positive() || eigen(terms_.penalty()).maxCoeff() > 0; }  // beta = 0 has none
 
   /// H D = B'(w v (B D)) + C D + alpha D L: half the Hessian times D
   EigenMatrix<double> hessian(const EigenMatrix<double>& D, const Control& control) const {
@@ -33,7 +30,7 @@ class Evaluation {
       EigenMatrix<double> R = eigen(B_) * D.middleCols(first, count);
       for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, R.col(j).data(), R.rows());
       out.middleCols(first, count).noalias() = eigen(B_).transpose() * R;
-      if (!terms_.quadratic().empty())
+      if (!terms_.separable_only())
         out.middleCols(first, count).noalias() += eigen(terms_.quadratic()) * D.middleCols(first, count);
       for (Index j = first; j < first + count; ++j)
         for (Index e = L.start[j]; e < L.start[j + 1]; ++e)
@@ -41,18 +38,17 @@ class Evaluation {
     });
     return out;
   }
-  /// its diagonal
-  EigenMatrix<double> diagonal(const Control& control) const {
-    const Index r = B_.cols, n = p_.X.cols;
-    EigenMatrix<double> out(r, n);
+  /// Its diagonal, sum_i w_ij v_ij b_ik^2 + C_kk + alpha L_jj, or the first term alone
+  EigenMatrix<double> diagonal(bool all, const Control& control) const {
+    EigenMatrix<double> out(B_.cols, p_.X.cols);
     const EigenMatrix<double> squares = eigen(B_).cwiseAbs2();
     const Sparse& L = terms_.laplacian();
-    parallel_for(n, control, [&](Index first, Index count, int) {
+    parallel_for(out.cols(), control.to_the_end(), [&](Index first, Index count, int) {
       EigenMatrix<double> W = EigenMatrix<double>::Ones(B_.rows, count);
       for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, W.col(j).data(), B_.rows);
       out.middleCols(first, count).noalias() = squares.transpose() * W;
-      for (Index j = first; j < first + count; ++j) {
-        if (!terms_.quadratic().empty()) out.col(j) += eigen(terms_.quadratic()).diagonal();
+      for (Index j = first; j < first + count && all; ++j) {
+        if (!terms_.separable_only()) out.col(j) += eigen(terms_.quadratic()).diagonal();
         for (Index e = L.start[j]; e < L.start[j + 1]; ++e)
           if (L.index[e] == j) out.col(j).array() += terms_.alpha() * L.value[e];
       }
@@ -60,36 +56,26 @@ class Evaluation {
     return out;
   }
 
-  /// N (graph's order) <- half the negative gradient at S less sign(s) p / 2, to float
-  void operator()(const Matrix<T>& S, Matrix<float>& N, const Control& control) {
-    const Index r = S.rows();
+  void operator()(const Matrix<T>& S, const Control& control) {
     Vector<double> fit(S.cols(), 0.0), worst(thread_count(control), 0.0);
-    Vector<Matrix<double>> scratch(thread_count(control), {});
     for_each_residual<double, T>(
         p_.X, B_, S, control, [&](Index first, MatrixView<double> R, MatrixView<const double> s, int worker) {
-          if (scratch[worker].empty()) scratch[worker].resize_for_overwrite(r, kBlock);
-          const MatrixView<double> G = scratch[worker].view().columns(0, R.cols);
-          Vector<double> x(R.rows);
+          const EigenMatrix<double> plain = eigen(R);
           for (Index j = 0; j < R.cols; ++j) {
-            std::copy_n(R.col(j), R.rows, x.begin());
             weigh(p_.weights, first + j, R.col(j), R.rows);
-            double sum = 0;
-            for (Index i = 0; i < R.rows; ++i) sum += x[i] * R(i, j);
-            fit[first + j] = sum;
+            fit[first + j] = plain.col(j).dot(eigen(R).col(j));
           }
-          eigen(G).noalias() = eigen(B_).transpose() * eigen(R);
-          if (!terms_.quadratic().empty()) eigen(G).noalias() -= eigen(terms_.quadratic()) * eigen(s);
+          auto G = slope.middleCols(first, R.cols);
+          G.noalias() = eigen(B_).transpose() * eigen(R);
+          if (!terms_.separable_only()) G.noalias() -= eigen(terms_.quadratic()) * eigen(s);
           for (Index j = 0; j < R.cols; ++j) {
-            double* g = G.col(j);
+            double* g = G.col(j).data();
             terms_.add_linear(first + j, g);
             terms_.add_laplacian(S, first + j, -terms_.alpha(), g);
-            float* out = N.col(place_[first + j]);
-            for (Index k = 0; k < r; ++k) {
-              worst[worker] =
-                  std::max(worst[worker], kkt_distance(-2 * g[k], s(k, j), terms_.penalty()[k], terms_.positive()));
-              const double toward = s(k, j) == 0 ? 0 : std::copysign(terms_.penalty()[k] / 2, s(k, j));
-              out[k] = static_cast<float>(g[k] - toward);
-              if (keep_slope) slope(k, first + j) = g[k] - toward;
+            for (Index k = 0; k < S.rows(); ++k) {
+              const double p = terms_.penalty()[k];
+              worst[worker] = std::max(worst[worker], kkt_distance(-2 * g[k], s(k, j), p, terms_.positive()));
+              if (s(k, j) != 0) g[k] -= std::copysign(p / 2, s(k, j));
             }
           }
         });
@@ -101,47 +87,28 @@ class Evaluation {
   const CodesProblem<T>& p_;
   MatrixView<const double> B_;
   const CodeTerms<T>& terms_;
-  const CoupledGraph& graph_;
-  Vector<Index> place_;
 };
 
-/// The model about any point: A = B' diag(feature) B. With entry or sample weights delta matches the diagonal,
-///   delta_kj^2 = (B o B)_k' (w v)_j / A_kk,   or, bounded = true, bounds it: delta_j^2 = max_i (w v)_ij.
+/// The model with A for all samples
 template <class T>
-CoupledModel model_of(const CodesProblem<T>& p, MatrixView<const double> B, const CodeTerms<T>& terms,
-                      const CoupledGraph& graph, bool bounded, const Control& control) {
-  const Index r = B.cols, n = p.X.cols;
-  CoupledModel model{&graph, terms.alpha(), {}, {}, {}, terms.penalty(), terms.positive()};
-  EigenMatrix<double> root = eigen(B);
-  if (!p.weights.feature.empty())
-    for (Index i = 0; i < B.rows; ++i) root.row(i) *= std::sqrt(static_cast<double>(p.weights.feature[i]));
-  EigenMatrix<double> A = root.transpose() * root;
-  const bool own = !p.weights.entry.empty() || !all_one(p.weights.sample);
-  if (!own && !terms.quadratic().empty()) A += eigen(terms.quadratic());
-  model.A.resize(r, r);
+CoupledModel shared_model(const EigenMatrix<double>& A, const CodeTerms<T>& terms, const CoupledGraph& graph) {
+  CoupledModel model{&graph,          terms.alpha(),   Matrix<float>(A.rows(), A.cols()), {}, {},
+                     terms.penalty(), terms.positive()};
   eigen(model.A) = A.cast<float>();
-  if (!own) return model;
-  if (!terms.quadratic().empty()) {
-    model.C.resize(r, r);
-    eigen(model.C) = eigen(terms.quadratic()).template cast<float>();
-  }
-  model.delta.resize_for_overwrite(r, n);
-  const EigenMatrix<double> squares = root.cwiseProduct(root);
-  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
-    EigenMatrix<double> w = EigenMatrix<double>::Ones(B.rows, count);
-    for (Index at = 0; at < count; ++at) {
-      const Index j = graph.order_[first + at];
-      if (!p.weights.entry.empty())
-        for (Index i = 0; i < B.rows; ++i) w(i, at) *= static_cast<double>(p.weights.entry(i, j));
-      if (!p.weights.sample.empty()) w.col(at) *= static_cast<double>(p.weights.sample[j]);
-    }
-    const EigenMatrix<double> diagonal = squares.transpose() * w;
-    for (Index at = 0; at < count; ++at)
-      for (Index k = 0; k < r; ++k) {
-        const double matched = A(k, k) > 0 ? diagonal(k, at) / A(k, k) : 0;
-        model.delta(k, first + at) = static_cast<float>(std::sqrt(bounded ? w.col(at).maxCoeff() : matched));
-      }
-  });
+  return model;
+}
+
+/// With entry or sample weights delta matches the diagonal of A_j, d_j = (B o B)' (w v)_j:
+///   A = B' diag(feature) B,   delta_kj^2 = d_kj / A_kk.
+template <class T>
+CoupledModel matched_model(const EigenMatrix<double>& A, const CodeTerms<T>& terms, const CoupledGraph& graph,
+                           const EigenMatrix<double>& d) {
+  CoupledModel model = shared_model(A, terms, graph);
+  if (!terms.separable_only()) model.C = cast<float, double>(terms.quadratic());
+  const Eigen::ArrayXd a = A.diagonal();
+  model.delta.resize_for_overwrite(d.rows(), d.cols());
+  for (Index at = 0; at < d.cols(); ++at)
+    eigen(model.delta).col(at) = (a > 0).select(d.col(graph.order_[at]).array() / a, 0).sqrt().template cast<float>();
   return model;
 }
 
@@ -149,11 +116,11 @@ CoupledModel model_of(const CodesProblem<T>& p, MatrixView<const double> B, cons
 ///   (H D)_P = slope_P,
 /// preconditioned by the diagonal; what changes its sign on the way becomes zero. True where the objective fell.
 template <class T>
-bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, Matrix<float>& N, Matrix<T>& S,
-                 bool positive, double goal, const Tuning& tuning, const Control& control) {
+bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, Matrix<T>& S, double goal,
+                 const Tuning& tuning, const Control& control) {
   const EigenMatrix<double> s = eigen(S).template cast<double>();
   const EigenMatrix<double> on = (s.array() != 0).template cast<double>();
-  EigenMatrix<double> D = EigenMatrix<double>::Zero(s.rows(), s.cols()), R = eigen(evaluate.slope).cwiseProduct(on);
+  EigenMatrix<double> D = EigenMatrix<double>::Zero(s.rows(), s.cols()), R = evaluate.slope.cwiseProduct(on);
   const EigenMatrix<double> scale = on.array() / diagonal.array().max(1e-300);
   EigenMatrix<double> Z = R.cwiseProduct(scale), P = Z;
   double rz = R.cwiseProduct(Z).sum();
@@ -175,7 +142,7 @@ bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, M
   const Matrix<T> from = S;
   // all the way, with zeros for what turned; else as far as the first sign that turns, where the objective falls for
   // sure
-  const bool signs = positive || evaluate.sparse();  // beta = 0 has none to keep
+  const bool signs = evaluate.signs();
   double nearest = 1;
   for (Index i = 0; i < s.size() && signs; ++i)
     if (s.data()[i] * (s.data()[i] + D.data()[i]) < 0) nearest = std::min(nearest, -s.data()[i] / D.data()[i]);
@@ -183,43 +150,13 @@ bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, M
     EigenMatrix<double> to = s + share * D;
     if (signs) to = (to.array() * s.array() <= 1e-14 * s.array().square()).select(0.0, to.array());
     eigen(S) = to.template cast<T>();
-    evaluate(S, N, control);
+    evaluate(S, control);
     if (evaluate.objective < before || (evaluate.objective < before + rounding && evaluate.residual < residual / 2))
       return true;
   }
   S = from;
-  evaluate(S, N, control);
+  evaluate(S, control);
   return false;
-}
-
-/// The same, sample by sample: each one's codes exactly, with its neighbours fixed.
-template <class T>
-void sweep_samples(const CodesProblem<T>& p, MatrixView<const double> B, const CodeTerms<T>& terms, double tol,
-                   Matrix<T>& S, const Tuning& tuning, const Control& control) {
-  const Index r = B.cols, m = B.rows;
-  const Sparse& L = terms.laplacian();
-  LassoPath path(r, tuning);
-  Matrix<double> A(r, r);
-  Eigen::VectorXd c(r), w(m), s(r);
-  for (Index j = 0; j < S.cols() && !control.stop(); ++j) {
-    w.setOnes();
-    weigh(p.weights, j, w.data(), m);
-    eigen(A).noalias() = eigen(B).transpose() * w.asDiagonal() * eigen(B);
-    if (!terms.quadratic().empty()) eigen(A) += eigen(terms.quadratic());
-    c.noalias() = eigen(B).transpose() * w.cwiseProduct(eigen(p.X).col(j).template cast<double>());
-    terms.add_linear(j, c.data());
-    for (Index e = L.start[j]; e < L.start[j + 1]; ++e) {
-      const Index i = L.index[e];
-      const double tie = terms.alpha() * L.value[e];
-      if (i == j)
-        eigen(A).diagonal().array() += tie;
-      else
-        c -= tie * eigen(S).col(i).template cast<double>();
-    }
-    s = eigen(S).col(j).template cast<double>();
-    path.solve({A, c.data(), terms.penalty().data(), terms.positive(), tol}, s.data());
-    eigen(S).col(j) = s.template cast<T>();
-  }
 }
 
 }  // namespace
@@ -230,18 +167,22 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
                          const Control& control) {
   const SerialBlas serial;
   const Tuning& tuning = options.tuning;
-  const Index r = S.rows(), n = S.cols();
   const double unit = scale > 0 ? scale : 1;
+  const auto most = [](const auto& w) { return w.size() == 0 ? 1.0 : static_cast<double>(w.maxCoeff()); };
+  const double bound = most(eigen(p.weights.entry)) *
+                       most(Eigen::Map<const Eigen::VectorX<T>>(p.weights.sample.data(), std::ssize(p.weights.sample)));
   const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
-  CoupledModel model = model_of(p, B, terms, graph, false, control);
-  Evaluation<T> evaluate(p, B, terms, graph);
-  Matrix<float> N(r, n), start(r, n), D;
+  Evaluation<T> evaluate(p, B, terms, S.cols());
+  const EigenMatrix<double> A = feature_gram(B, p.weights.feature);
+  CoupledModel model = weighted ? matched_model(A, terms, graph, evaluate.diagonal(false, control))
+                                : shared_model(terms.plus_quadratic(A), terms, graph);
+  Matrix<float> N(S.rows(), S.cols()), start = N, D;
 
   StepReport report;
   Matrix<T> best = S;
   double best_residual = std::numeric_limits<double>::infinity(), waited = 0, last = best_residual;
   EigenMatrix<double> diagonal;  // made where proximal steps crawl
-  evaluate(S, N, control);
+  evaluate(S, control);
   const double ceiling =
       evaluate.objective + static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(evaluate.objective);
   // keeps S where it is the best so far; whether that is good enough
@@ -260,44 +201,30 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
   while (!solved() && waited <= tuning.patience && report.rounds < options.max_rounds && !control.stop()) {
     ++report.rounds;
     if (evaluate.residual > tuning.crawls * last) {
-      if (diagonal.size() == 0) {
-        diagonal = evaluate.diagonal(control);
-        evaluate.keep_slope = true;
-        evaluate.slope.resize(r, n);
-        evaluate(S, N, control);
-      }
-      if (waited > 1) {
-        sweep_samples(p, B, terms, options.tol * unit / 4, S, tuning, control);
-        evaluate(S, N, control);
-        if (solved()) break;
-      }
+      if (diagonal.size() == 0) diagonal = evaluate.diagonal(true, control);
       for (int step = 0; step < static_cast<int>(tuning.newton_turns) && !control.stop(); ++step)
-        if (!newton_step(evaluate, diagonal, N, S, terms.positive(), options.tol * unit / 8, tuning, control)) break;
+        if (!newton_step(evaluate, diagonal, S, options.tol * unit / 8, tuning, control)) break;
       if (solved()) break;
     }
     last = evaluate.residual;
-    for (Index at = 0; at < n; ++at)
-      for (Index k = 0; k < r; ++k) start(k, at) = static_cast<float>(S(k, graph.order_[at]));
+    const EigenMatrix<T> from = eigen(S)(Eigen::all, graph.order_);
+    eigen(start) = from.template cast<float>();
+    eigen(N) = evaluate.slope(Eigen::all, graph.order_).template cast<float>();
     const double goal =
         std::max(options.tol * unit / 2, (weighted ? tuning.inner_share : tuning.inner_exact) * evaluate.residual);
     minimise_model(model, start, N, static_cast<int>(tuning.coupled_passes), goal, D, tuning, control);
-    // S + D, shortened where the weights' model promised too much
-    const Matrix<T> from = S;
+    // S + D, shortened where the weights' model promised too much; zero where the model's code is
     const double before = evaluate.objective;
+    const EigenMatrix<double> d = eigen(D).cast<double>();
     double share = 1;
     for (;; share /= 2) {
-      for (Index at = 0; at < n; ++at)
-        for (Index k = 0; k < r; ++k) {
-          const double s = static_cast<double>(from(k, graph.order_[at]));
-          // where the model's code is zero, so is the sum
-          const double d = static_cast<double>(D(k, at));
-          const bool zero = share == 1 && D(k, at) == -start(k, at);
-          S(k, graph.order_[at]) = zero ? T(0) : static_cast<T>(s + share * d);
-        }
-      evaluate(S, N, control);
+      const EigenMatrix<T> to = (from.template cast<double>() + share * d).template cast<T>();
+      eigen(S)(Eigen::all, graph.order_) =
+          (static_cast<float>(share) * eigen(D).array() == -eigen(start).array()).select(T(0), to.array());
+      evaluate(S, control);
       if (!weighted || evaluate.objective <= before + 1e-12 * std::abs(before) || share < 1.0 / 16) break;
     }
-    if (weighted && share < 1) model = model_of(p, B, terms, graph, true, control);
+    if (weighted && share < 1) model = shared_model(terms.plus_quadratic(bound * A), terms, graph);
   }
   S = std::move(best);
   return report;
@@ -307,10 +234,8 @@ template <class T>
 void improve_coupled(const CheapCodes<T>& p, const CodeTerms<T>& terms, const CoupledGraph& graph, int passes,
                      Matrix<T>& S, const Control& control) {
   const Index r = S.rows(), n = S.cols();
-  CoupledModel model{&graph, terms.alpha(), Matrix<float>(r, r), {}, {}, terms.penalty(), terms.positive()};
-  EigenMatrix<double> A = p.bound * feature_gram(p.B, p.weights.feature);
-  if (!terms.separable_only()) A += eigen(terms.quadratic());
-  eigen(model.A) = A.cast<float>();
+  const EigenMatrix<double> A = p.bound * feature_gram(p.B, p.weights.feature);
+  const CoupledModel model = shared_model(terms.plus_quadratic(A), terms, graph);
   const EigenMatrix<float> B = eigen(p.B).template cast<float>(), C = eigen(terms.quadratic()).template cast<float>();
   const Vector<float> penalty(terms.penalty().begin(), terms.penalty().end());
   Matrix<float> N, start, D;
@@ -338,13 +263,10 @@ void improve_coupled(const CheapCodes<T>& p, const CodeTerms<T>& terms, const Co
   if (control.stop()) return;
   minimise_model(model, start, N, passes, 0, D, p.tuning, control);
   if (control.stop()) return;
-  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
-    for (Index at = first; at < first + count; ++at)
-      for (Index k = 0; k < r; ++k) {
-        T& s = S(k, graph.order_[at]);
-        s = D(k, at) == -start(k, at) ? T(0) : s + static_cast<T>(D(k, at));
-      }
-  });
+  eigen(S)(Eigen::all, graph.order_) =
+      (eigen(D).array() == -eigen(start).array())
+          .select(T(0), eigen(S)(Eigen::all, graph.order_).array() + eigen(D).array().template cast<T>())
+          .eval();
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                                      \

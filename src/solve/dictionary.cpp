@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "algebra/simd.hpp"
-#include "algebra/sums.hpp"
 #include "solve/code_terms.hpp"
 #include "solve/residual.hpp"
 
@@ -23,29 +22,20 @@ PACEWISE_WIDE_VECTORS void subtract_weighted(double* u, const float* M, const do
 void solve_atom(const Eigen::VectorXd& h, Eigen::VectorXd ha, bool positive, double& lambda,
                 Eigen::Ref<Eigen::VectorXd> b) {
   if (positive) ha = ha.cwiseMax(0.0);
-  const auto norms = [&](double at, double& norm, double& slope) {
-    double squares = 0, cubes = 0;
-    for (Index i = 0; i < h.size(); ++i) {
-      const double d = h[i] + at;
-      if (!(d > 0)) continue;
-      const double x = ha[i] / d;
-      squares += x * x;
-      cubes += x * x / d;
-    }
-    norm = std::sqrt(squares);
-    slope = norm > 0 ? cubes / norm : 0;  // -d|b| / d lambda
+  double norm = 0, slope = 0;  // |b| and -d|b| / d lambda
+  const auto set_norm = [&](double at) {
+    const Eigen::ArrayXd d = h.array() + at, x = (d > 0).select(ha.array() / d, 0.0);
+    norm = x.matrix().norm();
+    slope = norm > 0 ? (d > 0).select(x.square() / d, 0.0).sum() / norm : 0;
   };
-  double norm = 0, slope = 0;
-  norms(0, norm, slope);
-  bool free = norm <= 1;
-  for (Index i = 0; i < h.size(); ++i) free = free && (h[i] > 0 || ha[i] == 0);
-  if (free) {
+  set_norm(0);
+  if (norm <= 1 && (h.array() > 0 || ha.array() == 0).all()) {
     lambda = 0;
   } else {
     lambda = std::max(lambda, 0.0);
     double low = 0, high = std::numeric_limits<double>::infinity();
     for (int step = 0; step < 60; ++step) {
-      norms(lambda, norm, slope);
+      set_norm(lambda);
       if (std::abs(norm - 1) <= 1e-15) break;
       (norm > 1 ? low : high) = lambda;
       double next = lambda + norm * (norm - 1) / slope;  // Newton on 1/|b| - 1
@@ -55,10 +45,7 @@ void solve_atom(const Eigen::VectorXd& h, Eigen::VectorXd ha, bool positive, dou
       lambda = next;
     }
   }
-  for (Index i = 0; i < h.size(); ++i) {
-    const double d = h[i] + lambda;
-    if (d > 0) b[i] = ha[i] / d;
-  }
+  b = (h.array() + lambda > 0).select(ha.array() / (h.array() + lambda), b.array());
   const double length = b.norm();
   if (length > 1) b /= length;
 }
@@ -70,37 +57,30 @@ class SweepMixture {
   explicit SweepMixture(const Tuning& tuning) : tuning_(tuning) {}
 
   EigenMatrix<double> operator()(const EigenMatrix<double>& from, const EigenMatrix<double>& to) {
-    points_.push_back(to);
-    moves_.emplace_back(to - from);
-    if (static_cast<double>(points_.size()) > tuning_.mixing + 1) {
-      points_.erase(points_.begin());
-      moves_.erase(moves_.begin());
-      products_ = products_.bottomRightCorner(products_.rows() - 1, products_.cols() - 1).eval();
-    }
-    const auto size = static_cast<Index>(points_.size());
-    products_.conservativeResize(size, size);
-    for (Index a = 0; a < size; ++a)
-      products_(a, size - 1) = products_(size - 1, a) =
-          moves_[static_cast<std::size_t>(a)].cwiseProduct(moves_.back()).sum();
-    if (size < 2) return to;
-    EigenMatrix<double> gram = products_;
+    const auto room = static_cast<Index>(tuning_.mixing) + 1;
+    points_.resize(to.size(), room);  // keeps what is there
+    moves_.resize(to.size(), room);
+    products_.resize(room, room);
+    const Index slot = made_++ % room, size = std::min(made_, room);
+    points_.col(slot) = to.reshaped();
+    moves_.col(slot) = (to - from).reshaped();
+    products_.col(slot).head(size).noalias() = moves_.leftCols(size).transpose() * moves_.col(slot);
+    products_.row(slot) = products_.col(slot).transpose();
+    EigenMatrix<double> gram = products_.topLeftCorner(size, size);
     gram.diagonal().array() += tuning_.mixing_ridge * gram.trace() / static_cast<double>(size);
     const Eigen::VectorXd c = gram.ldlt().solve(Eigen::VectorXd::Ones(size));
     const double total = c.sum();
     if (!std::isfinite(total) || !(std::abs(total) > 0)) return to;
     EigenMatrix<double> mixed = to;  // by differences: an atom that never moves keeps its bits
-    for (Index a = 0; a < size - 1; ++a) mixed += (c[a] / total) * (points_[static_cast<std::size_t>(a)] - to);
+    for (Index a = 0; a < size; ++a) mixed.reshaped() += (c[a] / total) * (points_.col(a) - points_.col(slot));
     return mixed;
   }
-  void forget() {
-    points_.clear();
-    moves_.clear();
-    products_.resize(0, 0);
-  }
+  void forget() { made_ = 0; }
 
  private:
   const Tuning& tuning_;
-  std::vector<EigenMatrix<double>> points_, moves_;
+  Index made_ = 0;
+  EigenMatrix<double> points_, moves_;
   EigenMatrix<double> products_;  // <f_s, f_t>
 };
 
@@ -119,8 +99,9 @@ Curvature& Curvature::operator+=(const Curvature& other) {
   A += other.A;
   f = f.cwiseMax(other.f);
   diagonals += other.diagonals;
+  matched = matched && other.matched;
   if (other.rows.empty()) rows = Matrix<float>();
-  for (Index p = 0; p < rows.size(); ++p) rows.data()[p] += other.rows.data()[p];
+  if (!rows.empty()) eigen(rows) += eigen(other.rows);
   return *this;
 }
 
@@ -149,9 +130,11 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
                  EigenMatrix<double>& B, const Tuning& tuning, const Control& control) {
   const Index m = B.rows(), r = B.cols();
   const EigenMatrix<double> start = B;
-  EigenMatrix<double> root = curvature.f.cwiseSqrt().replicate(1, r);
-  for (Index k = 0; k < r && curvature.diagonals.size() > 0 && !(curvature.bounded && curvature.rows.empty()); ++k)
-    root.col(k) = (curvature.diagonals.col(k) / std::max(curvature.A(k, k), 1e-300)).cwiseSqrt();
+  const bool rows = !curvature.rows.empty();
+  EigenMatrix<double> H = curvature.f * curvature.A.diagonal().transpose();  // (M_i)_kk of the model
+  if (rows || curvature.matched) H = curvature.diagonals;
+  EigenMatrix<double> root = EigenMatrix<double>::Ones(m, r);
+  if (!rows) root = (H * curvature.A.diagonal().cwiseMax(1e-300).cwiseInverse().asDiagonal()).cwiseSqrt();
   EigenMatrix<double> D = EigenMatrix<double>::Zero(m, r);  // root o (B - start)
   Eigen::VectorXd multipliers = Eigen::VectorXd::Zero(r), u(m), b(m);
   SweepMixture mix(tuning);
@@ -160,21 +143,16 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
     const EigenMatrix<double> from = B;
     double moved = 0;
     for (Index k = 0; k < r; ++k) {
-      const Eigen::VectorXd h = curvature.A(k, k) * root.col(k).cwiseAbs2();
-      if (!(h.maxCoeff() > 0)) continue;
+      if (!(H.col(k).maxCoeff() > 0)) continue;
       u = N.col(k);  // half the negative gradient at start + D
-      if (curvature.rows.empty()) {
-        u -= root.col(k).cwiseProduct(D * curvature.A.col(k));
-      } else {
-        for (Index l = 0; l < r; ++l)
-          subtract_weighted(u.data(), curvature.rows.col(pair_index(k, l)), D.col(l).data(), m);
-      }
+      if (!rows) u -= root.col(k).cwiseProduct(D * curvature.A.col(k));
+      for (Index l = 0; l < r && rows; ++l)
+        subtract_weighted(u.data(), curvature.rows.col(pair_index(k, l)), D.col(l).data(), m);
       b = B.col(k);
-      solve_atom(h, u + h.cwiseProduct(b), positive, multipliers[k], b);
+      solve_atom(H.col(k), u + H.col(k).cwiseProduct(b), positive, multipliers[k], b);
       moved = std::max(moved, (b - B.col(k)).norm());
       B.col(k) = b;
-      D.col(k) = b - start.col(k);
-      if (curvature.rows.empty()) D.col(k) = D.col(k).cwiseProduct(root.col(k)).eval();
+      D.col(k) = root.col(k).cwiseProduct(b - start.col(k));
     }
     if (moved <= goal) break;
     if (sweep + 1 == sweeps || sweeps <= static_cast<int>(tuning.mixing)) continue;
@@ -182,8 +160,7 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
     last = moved;
     B = mix(from, B);
     project_atoms(B, positive);
-    D = B - start;
-    if (curvature.rows.empty()) D = D.cwiseProduct(root);
+    D = root.cwiseProduct(B - start);
   }
 }
 
@@ -209,13 +186,7 @@ DictionaryReport solve_dictionary(const std::function<Curvature(bool rows)>& cur
   project_atoms(B, positive);
   DictionaryReport report;
   Curvature curvature = curvature_of(false);
-  bool matched = curvature.diagonals.size() > 0;
-  const auto single_rows = [&] {
-    matched = false;
-    curvature = curvature_of(true);
-    curvature.bounded = true;
-  };
-  if (matched && !curvature.nearly_bound(1 - tuning.nearly_complete)) single_rows();
+  if (curvature.diagonals.size() > 0 && !curvature.matched) curvature = curvature_of(true);
   EigenMatrix<double> best = B;
   double best_residual = std::numeric_limits<double>::infinity(), waited = 0, ceiling = best_residual,
          last = best_residual;
@@ -237,15 +208,16 @@ DictionaryReport solve_dictionary(const std::function<Curvature(bool rows)>& cur
     if (report.converged || waited > tuning.patience || report.rounds >= options.max_rounds) break;
     ++report.rounds;
     // at this rate, more than `patience` rounds to go
-    if (matched && report.rounds > 1 &&
+    if (curvature.matched && report.rounds > 1 &&
         !(std::pow(residual / last, tuning.patience) * residual <= options.tol && at.fit <= ceiling)) {
-      single_rows();
+      curvature = curvature_of(true);
       B = best;
       waited = 0;
       continue;
     }
     last = residual;
-    const double goal = std::max(options.tol / 4, (matched ? tuning.inner_share : tuning.sweep_share) * residual);
+    const double share = curvature.matched ? tuning.inner_share : tuning.sweep_share;
+    const double goal = std::max(options.tol / 4, share * residual);
     sweep_atoms(curvature, at.N, positive, static_cast<int>(tuning.dictionary_sweeps), goal, B, tuning, control);
   }
   B = best;
@@ -271,43 +243,24 @@ DictionaryGradient dictionary_gradient(const DictionaryProblem<T>& p, const Eige
       4 * kBlock, 8);
 }
 
-/// Row Grams: (M_i)_kl = sum_j w_ij s_kj s_lj, in pieces of samples; sparse codes by their pairs, dense ones as a
-/// product
+/// Row Grams (M_i)_kl = sum_j w_ij s_kj s_lj, in pieces of samples: for atom k over the samples that use it
 template <class T>
-void add_row_grams(const DictionaryProblem<T>& p, Matrix<float>& rows, const Tuning& tuning, const Control& control) {
+void add_row_grams(const DictionaryProblem<T>& p, Matrix<float>& rows, const Control& control) {
   constexpr Index piece = 512;
-  const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
-  Matrix<float> W(m, std::min(n, piece)), S(std::min(n, piece), r);
-  for (Index first = 0; first < n && !control.stop(); first += piece) {
-    const Index count = std::min(piece, n - first);
-    Vector<Index> nonzeros(count, 0);
-    parallel_for(count, control.to_the_end(), [&](Index from, Index some, int) {
-      for (Index j = from; j < from + some; ++j) {
-        std::fill_n(W.col(j), m, 1.0F);
-        weigh(p.weights, first + j, W.col(j), m);
-        for (Index k = 0; k < r; ++k) {
-          S(j, k) = static_cast<float>(p.S(k, first + j));
-          nonzeros[j] += S(j, k) != 0.0F ? 1 : 0;
-        }
-      }
-    });
-    double used = 0;
-    for (const Index one : nonzeros) used += static_cast<double>(one);
-    const bool dense = used > tuning.dense_share * static_cast<double>(r * count);
+  for (Index first = 0; first < p.X.cols && !control.stop(); first += piece) {
+    const Index count = std::min(piece, p.X.cols - first);
+    EigenMatrix<float> W = EigenMatrix<float>::Ones(p.X.rows, count);
+    for (Index j = 0; j < count; ++j) weigh(p.weights, first + j, W.col(j).data(), W.rows());
+    const EigenMatrix<float> S = eigen(p.S.columns(first, count)).template cast<float>().transpose();
     parallel_for(
-        r, control.to_the_end(),
+        S.cols(), control.to_the_end(),
         [&](Index k, Index, int) {
-          if (dense) {
-            const auto s = eigen(S).topRows(count);
-            const EigenMatrix<float> pairs = s.col(k).asDiagonal() * s.leftCols(k + 1);
-            eigen(rows).middleCols(pair_index(k, 0), k + 1).noalias() += eigen(W).leftCols(count) * pairs;
-            return;
-          }
-          for (Index j = 0; j < count; ++j) {
-            if (S(j, k) == 0.0F) continue;
-            for (Index l = 0; l <= k; ++l)
-              if (const float s = S(j, k) * S(j, l); s != 0.0F) add_scaled(rows.col(pair_index(k, l)), W.col(j), s, m);
-          }
+          std::vector<Index> P;
+          for (Index j = 0; j < count; ++j)
+            if (S(j, k) != 0) P.push_back(j);
+          const EigenMatrix<float> w = W(Eigen::all, P);
+          const EigenMatrix<float> pairs = Eigen::VectorXf(S(P, k)).asDiagonal() * S(P, Eigen::seqN(0, k + 1));
+          eigen(rows).middleCols(pair_index(k, 0), k + 1).noalias() += w * pairs;
         },
         1);
   }
@@ -329,7 +282,7 @@ EigenMatrix<double> row_diagonals(const DictionaryProblem<T>& p, const Control& 
 template <class T>
 Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const Tuning& tuning, const Control& control) {
   const SerialBlas serial;
-  const Index m = p.X.rows, n = p.X.cols, r = p.S.rows;
+  const Index m = p.X.rows, n = p.X.cols;
   Curvature out;
   // A = S diag(sample) S', f_i = feature_i times the largest entry weight of row i
   Matrix<T> scaled;
@@ -343,10 +296,11 @@ Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const T
   if (p.weights.entry.empty()) return out;
   out.f = out.f.cwiseProduct(eigen(p.weights.entry).rowwise().maxCoeff().template cast<double>());
   out.diagonals = row_diagonals(p, control);
-  const Index pairs = r * (r + 1) / 2;
+  out.matched = !rows && out.nearly_bound(1 - tuning.nearly_complete);
+  const Index pairs = (out.A.size() + out.A.rows()) / 2;
   if (!rows || static_cast<double>(m * pairs) * sizeof(float) > tuning.row_gram_bytes) return out;
   out.rows.resize(m, pairs);
-  add_row_grams(p, out.rows, tuning, control);
+  add_row_grams(p, out.rows, control);
   return out;
 }
 

@@ -27,14 +27,14 @@ struct DictionaryGradient {
 };
 
 /// The curvature of the fit in B: for row i of B the Gram matrix M_i = sum_j w_ij v_ij s_j s_j'. Without entry weights
-/// M_i = f_i A. With them f_i A is a bound; models are diag(t_i) A diag(t_i) with the diagonal of M_i, which is none,
-/// and M_i itself.
+/// M_i = f_i A. With them the model is M_i itself, `rows`; or diag(t_i) A diag(t_i) with its diagonal, `matched`, which
+/// is no bound; or the bound f_i A.
 struct Curvature {
   EigenMatrix<double> A;  // r x r
   Eigen::VectorXd f;      // m
   Matrix<float> rows;     // m x r (r + 1) / 2: column k (k + 1) / 2 + l, l <= k, has (M_i)_kl of all rows i; or empty
   EigenMatrix<double> diagonals;  // (M_i)_kk, m x r, where entries have weights
-  bool bounded = false;           // without `rows` the model is f_i A
+  bool matched = false;
 
   double largest(Index k) const;                  // max_i (M_i)_kk
   bool nearly_bound(double share) const;          // each row's and each atom's diagonal is this share of the bound's
@@ -56,9 +56,8 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
 double dictionary_residual(const Curvature& curvature, const EigenMatrix<double>& N, bool positive,
                            const EigenMatrix<double>& B);
 
-/// The B-step over data that only `gradient` knows: in memory, or in parts. With `rows`, Grams of single rows, where
-/// entry weights differ much, or matched
-/// diagonals would take more than `patience` rounds.
+/// The B-step over data that only `gradient` knows: in memory, or in parts. Curvature with `rows` is asked for where
+/// entry weights differ much, or where matched diagonals would take more than `patience` rounds.
 DictionaryReport solve_dictionary(const std::function<Curvature(bool rows)>& curvature,
                                   const std::function<DictionaryGradient(const EigenMatrix<double>& B)>& gradient,
                                   bool positive, EigenMatrix<double>& B, const StepOptions& options,

@@ -217,8 +217,8 @@ double LassoPath::solve(const Lasso& problem, double* s) {
     std::fill_n(at_.begin(), r_, 0.0);
     for (Index i = 0; i < p_; ++i) {
       const double value = z_[i] - t / 2 * y_[i];
-      at_[support_[i]] =
-          std::isfinite(value) && (sign_[i] * value > 0 || (p[support_[i]] <= 0 && !problem.positive)) ? value : 0;
+      const bool right = sign_[i] * value > 0 || (p[support_[i]] <= 0 && !problem.positive);
+      at_[support_[i]] = std::isfinite(value) && right ? value : 0;
     }
     if (value(at_.data()) < value(s)) std::copy_n(at_.begin(), r_, s);
     return descend(s);
@@ -284,8 +284,8 @@ double LassoPath::descend(double* s) {
 }
 
 void LassoPath::newton_on_support(Eigen::Ref<Eigen::VectorXd> x, Eigen::VectorXd& u) {
-  const Lasso& l = *problem_;
-  const auto A = eigen(l.A);
+  const auto A = eigen(problem_->A);
+  const Eigen::Map<const Eigen::VectorXd> c(problem_->c, r_), p(problem_->penalty, r_);
   for (Index repeat = 0; repeat <= r_; ++repeat) {
     std::vector<Index> P;
     for (Index k = 0; k < r_; ++k)
@@ -293,11 +293,9 @@ void LassoPath::newton_on_support(Eigen::Ref<Eigen::VectorXd> x, Eigen::VectorXd
     const auto size = static_cast<Index>(P.size());
     if (size == 0) return;
     const EigenMatrix<double> gram = A(P, P);
-    Eigen::VectorXd d(size);
-    for (Index i = 0; i < size; ++i) {
-      const Index k = P[static_cast<std::size_t>(i)];
-      d[i] = l.c[k] - u[k] - std::copysign(l.penalty[k] / 2, x[k]);
-    }
+    const Eigen::VectorXd start = x(P);
+    Eigen::VectorXd d = c(P) - u(P);
+    for (Index i = 0; i < size; ++i) d[i] -= std::copysign(p[P[static_cast<std::size_t>(i)]] / 2, start[i]);
     Eigen::LLT<EigenMatrix<double>> factor;
     double ridge = 1e-15 * gram.diagonal().maxCoeff();
     do {
@@ -310,20 +308,14 @@ void LassoPath::newton_on_support(Eigen::Ref<Eigen::VectorXd> x, Eigen::VectorXd
     double share = 1;
     Index first = -1;
     for (Index i = 0; i < size; ++i) {
-      const Index k = P[static_cast<std::size_t>(i)];
-      if (l.penalty[k] <= 0 && !l.positive) continue;
-      if ((x[k] + d[i]) * x[k] > 0) continue;
-      if (const double here = -x[k] / d[i]; here <= share) {
-        share = here;
-        first = i;
-      }
+      const bool free = p[P[static_cast<std::size_t>(i)]] <= 0 && !problem_->positive;
+      if (free || (start[i] + d[i]) * start[i] > 0 || -start[i] / d[i] > share) continue;
+      share = -start[i] / d[i];
+      first = i;
     }
-    for (Index i = 0; i < size; ++i) {
-      const Index k = P[static_cast<std::size_t>(i)];
-      const double to = i == first ? 0 : x[k] + share * d[i];
-      u += (to - x[k]) * A.col(k);
-      x[k] = to;
-    }
+    x(P) = start + share * d;
+    if (first >= 0) x[P[static_cast<std::size_t>(first)]] = 0;
+    u.noalias() = A * x;
     if (first < 0) return;
   }
 }

@@ -237,14 +237,11 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   const double top_C =
       model.C.empty() ? 0 : tuning.step_safety * largest_eigenvalue(eigen(model.C).cast<double>(), unused, tuning);
   const Vector<float> u(metric.u.begin(), metric.u.end());
+  const auto sigma = static_cast<float>(metric.sigma);
   Vector<float> tau(n), w(n, 0.0F);
   for (Index j = 0; j < n; ++j) {
-    double widest = 1;
-    if (!model.delta.empty()) {
-      const auto delta = static_cast<double>(*std::max_element(model.delta.col(j), model.delta.col(j) + r));
-      widest = delta * delta;
-    }
-    tau[j] = static_cast<float>(widest * metric.tau + top_C + model.alpha * graph.bound_[j]);
+    const double delta = model.delta.empty() ? 1 : static_cast<double>(eigen(model.delta).col(j).maxCoeff());
+    tau[j] = static_cast<float>(delta * delta * metric.tau + top_C + model.alpha * graph.bound_[j]);
   }
   struct Component {
     float momentum = 0;
@@ -255,31 +252,22 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   const Vector<float> penalty(model.penalty.begin(), model.penalty.end());
   const float low = model.positive ? 0 : 1;
 
-  struct Scratch {
-    Matrix<float> P, scaled;
-    Vector<float> d, u;
-  };
-  Vector<Scratch> scratch(thread_count(control), {});
-  // P <- A_j y_j + alpha (Y L)_j for a tile of samples
-  const auto multiply = [&](const Matrix<float>& V, Index first, Index count, Scratch& mine) {
-    if (mine.P.empty()) {
-      mine.P.resize_for_overwrite(r, kBlock);
-      if (!model.delta.empty()) mine.scaled.resize_for_overwrite(r, kBlock);
-    }
-    auto P = eigen(mine.P.view().columns(0, count));
+  // A_j v_j + alpha (V L)_j for a tile of samples
+  const auto multiply = [&](const Matrix<float>& V, Index first, Index count) {
     const auto v = eigen(V.view().columns(first, count));
+    EigenMatrix<float> P(r, count);
     if (model.delta.empty()) {
       P.noalias() = eigen(model.A) * v;
     } else {
       const auto delta = eigen(model.delta.view().columns(first, count));
-      auto scaled = eigen(mine.scaled.view().columns(0, count));
-      scaled = v.cwiseProduct(delta);
+      const EigenMatrix<float> scaled = v.cwiseProduct(delta);
       P.noalias() = eigen(model.A) * scaled;
       P.array() *= delta.array();
     }
     if (!model.C.empty()) P.noalias() += eigen(model.C) * v;
     for (Index j = 0; j < count; ++j)
-      add_laplacian(graph, V, first + j, static_cast<float>(model.alpha), mine.P.col(j));
+      add_laplacian(graph, V, first + j, static_cast<float>(model.alpha), P.col(j).data());
+    return P;
   };
   const auto idle = [&](Index first, Index count) {
     for (Index j = first; j < first + count; ++j)
@@ -292,30 +280,18 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   bool busy = true;
   while (busy && pass < passes && !control.stop()) {
     ++pass;
-    parallel_for(n, control, [&](Index first, Index count, int worker) {
+    parallel_for(n, control, [&](Index first, Index count, int) {
       if (idle(first, count)) return;
-      Scratch& mine = scratch[worker];
-      multiply(Y, first, count, mine);
-      mine.d.resize(r);
+      const EigenMatrix<float> P = multiply(Y, first, count);
+      Vector<float> d(r), own = u;
       for (Index j = first; j < first + count; ++j) {
         const Component& c = components[graph.component_[j]];
         if (!c.active || !(tau[j] > 0)) continue;
-        if (model.delta.empty()) {
-          mine.u = u;
-        } else {
-          mine.u.resize(r);
-          for (Index k = 0; k < r; ++k) mine.u[k] = u[k] * model.delta(k, j);
-        }
-        const ProximalStep step{S.col(j),
-                                Y.col(j),
-                                mine.P.col(j - first),
-                                N.col(j),
-                                penalty.data(),
-                                mine.u.data(),
-                                tau[j],
-                                static_cast<float>(metric.sigma),
-                                low};
-        sums[j] = proximal_step(step, c.momentum, &w[j], mine.d.data(), D.col(j), next.col(j), r);
+        if (!model.delta.empty())
+          for (Index k = 0; k < r; ++k) own[k] = u[k] * model.delta(k, j);
+        const ProximalStep step{
+            S.col(j), Y.col(j), P.col(j - first).data(), N.col(j), penalty.data(), own.data(), tau[j], sigma, low};
+        sums[j] = proximal_step(step, c.momentum, &w[j], d.data(), D.col(j), next.col(j), r);
       }
     });
     if (control.stop()) break;
@@ -341,20 +317,15 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
 
   // a component whose model rose (too few passes after a bad step) stays where it was
   Vector<double> value(n, 0.0);
-  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int worker) {
-    Scratch& mine = scratch[worker];
-    multiply(D, first, count, mine);
-    for (Index j = first; j < first + count; ++j) {
-      const float *P = mine.P.col(j - first), *d = D.col(j), *s = S.col(j), *g = N.col(j);
-      double sum = 0;
-      for (Index k = 0; k < r; ++k)
+  parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
+    const EigenMatrix<float> P = multiply(D, first, count);
+    for (Index j = first; j < first + count; ++j)
+      for (Index k = 0; k < r; ++k) {
+        const float d = D(k, j), s = S(k, j);
         // p (|s + d| - |s|) without its linear part sigma p d, which is in N
-        sum +=
-            static_cast<double>(d[k] * (P[k] - 2 * g[k])) +
-            static_cast<double>(
-                penalty[k] * (s[k] == 0 ? std::abs(d[k]) : 2 * std::max(0.0F, s[k] > 0 ? -s[k] - d[k] : s[k] + d[k])));
-      value[j] = sum;
-    }
+        const float size = s == 0 ? std::abs(d) : 2 * std::max(0.0F, s > 0 ? -s - d : s + d);
+        value[j] += static_cast<double>(d * (P(k, j - first) - 2 * N(k, j))) + static_cast<double>(penalty[k] * size);
+      }
   });
   for (Index g = 0; g < graph.components(); ++g) {
     const double sum = std::accumulate(value.begin() + graph.first_[g], value.begin() + graph.first_[g + 1], 0.0);

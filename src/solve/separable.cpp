@@ -6,6 +6,7 @@
 
 #include "algebra/dense.hpp"
 #include "algebra/simd.hpp"
+#include "algebra/sums.hpp"
 #include "solve/lasso_path.hpp"
 #include "solve/residual.hpp"
 
@@ -33,12 +34,10 @@ struct Scratch {
   std::vector<Sample> samples = std::vector<Sample>(static_cast<std::size_t>(kBlock));
 };
 
-struct Worst {
-  double residual = 0, scale = 0;
+struct Worst : Largest {
   int rounds = 0;
   Worst& operator+=(const Worst& other) {
-    residual = std::max(residual, other.residual);
-    scale = std::max(scale, other.scale);
+    Largest::operator+=(other);
     rounds = std::max(rounds, other.rounds);
     return *this;
   }
@@ -88,11 +87,7 @@ class Separable {
   }
 
   double tolerance(double scale) const { return std::max(tol_, 1e-13) * scale; }
-  double scale_of(const double* c) const {
-    double most = 0;
-    for (Index k = 0; k < B_.cols; ++k) most = std::max(most, 2 * std::abs(c[k]));
-    return most;
-  }
+  double scale_of(const double* c) const { return 2 * max_norm(c, B_.cols); }
 
   Worst solve_shared(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
     Worst worst;
@@ -117,7 +112,7 @@ class Separable {
       double residual = scratch.path.solve(lasso, scratch.s_local.data());
       for (Index k = 0; k < r; ++k) s[k] = static_cast<T>(scratch.s_local[k]);
       if constexpr (!std::is_same_v<T, double>) residual = rounded_residual(lasso, s, scratch);
-      worst.residual = std::max(worst.residual, weight * residual);
+      worst.gap = std::max(worst.gap, weight * residual);
     }
     worst.rounds = 1;
     return worst;
@@ -125,7 +120,7 @@ class Separable {
 
   /// The KKT residual at codes rounded to T
   double rounded_residual(const Lasso& l, const T* s, Scratch& scratch) const {
-    Eigen::Map<Eigen::VectorXd> g(scratch.c_local.data(), B_.cols);
+    auto g = eigen(scratch.c_local);
     g = -Eigen::Map<const Eigen::VectorXd>(l.c, B_.cols);
     for (Index k = 0; k < B_.cols; ++k)
       if (s[k] != T(0)) g += static_cast<double>(s[k]) * eigen(l.A).col(k);
@@ -181,7 +176,7 @@ class Separable {
       if (done) break;
     }
     for (Index j = 0; j < count; ++j) {
-      worst.residual = std::max(worst.residual, scratch.samples[static_cast<std::size_t>(j)].residual);
+      worst.gap = std::max(worst.gap, scratch.samples[static_cast<std::size_t>(j)].residual);
       for (Index k = 0; k < r; ++k) S(k, first + j) = static_cast<T>(scratch.S(k, j));
     }
     return worst;
@@ -258,12 +253,9 @@ class Separable {
     for (Index at = 0; at < p; ++at) {
       scratch.s_local[at] = s[sample.P[at]];
       scratch.penalty[at] = terms_.penalty()[sample.P[at]];
+      scratch.c_local[at] = N[sample.P[at]];
     }
-    for (Index at = 0; at < p; ++at) {
-      double sum = N[sample.P[at]];
-      for (Index l = 0; l < p; ++l) sum += sample.A(l, at) * scratch.s_local[l];
-      scratch.c_local[at] = sum;
-    }
+    eigen(scratch.c_local).head(p).noalias() += eigen(sample.A) * eigen(scratch.s_local).head(p);
     const Lasso lasso{sample.A, scratch.c_local.data(), scratch.penalty.data(), terms_.positive(), sample.tol / 4};
     scratch.path.solve(lasso, scratch.s_local.data());
     for (Index at = 0; at < p; ++at) s[sample.P[at]] = static_cast<double>(static_cast<T>(scratch.s_local[at]));
@@ -301,17 +293,12 @@ class Separable {
     else
       std::fill_n(gram_view.data, p * p, U(0));
     sample.A.resize_for_overwrite(p, p);
-    for (Index l = 0; l < p; ++l)
-      for (Index k = 0; k < p; ++k) {
-        const auto own = static_cast<double>(gram_view(k, l));
-        double a = few ? v * top * G_(sample.P[k], sample.P[l]) - own : own;
-        if (!terms_.separable_only()) a += terms_.quadratic()(sample.P[k], sample.P[l]);
-        sample.A(k, l) = a;
-      }
+    eigen(sample.A) = (few ? -1 : 1) * eigen(gram_view).template cast<double>();
+    if (few) eigen(sample.A) += v * top * eigen(G_)(sample.P, sample.P);
+    if (!terms_.separable_only()) eigen(sample.A) += eigen(terms_.quadratic())(sample.P, sample.P);
     // what rounding to float took from the diagonal; it slows the rounds by next to nothing and moves no solution
-    double most = 0;
-    for (Index k = 0; k < p; ++k) most = std::max(most, sample.A(k, k));
-    for (Index k = 0; k < p; ++k) sample.A(k, k) += (std::is_same_v<U, float> ? tuning_.float_ridge : 1e-14) * most;
+    auto diagonal = eigen(sample.A).diagonal();
+    diagonal.array() += (std::is_same_v<U, float> ? tuning_.float_ridge : 1e-14) * diagonal.maxCoeff();
   }
 
   const CodesProblem<T>& p_;
@@ -340,7 +327,7 @@ StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const doub
   });
   Worst all;
   for (const Worst& one : worst) all += one;
-  const double certificate = all.scale > 0 ? all.residual / all.scale : all.residual;
+  const double certificate = all.relative();
   return {certificate, all.rounds, certificate <= options.tol && !control.stop()};
 }
 
@@ -371,8 +358,8 @@ void improve_separable(const CheapCodes<T>& p, const CodeTerms<T>& terms, int sw
   const bool own = terms.separable_only() && !p.weights.sample.empty();
   const auto most =
       own ? static_cast<double>(*std::max_element(p.weights.sample.begin(), p.weights.sample.end())) : 1.0;
-  EigenMatrix<double> exact = (most > 0 ? p.bound / most : p.bound) * feature_gram(p.B, p.weights.feature);
-  if (!terms.separable_only()) exact += eigen(terms.quadratic());
+  const EigenMatrix<double> exact =
+      terms.plus_quadratic((most > 0 ? p.bound / most : p.bound) * feature_gram(p.B, p.weights.feature));
   const EigenMatrix<float> A = exact.cast<float>(), C = eigen(terms.quadratic()).template cast<float>(),
                            B = eigen(p.B).template cast<float>();
   const Vector<float> penalty(terms.penalty().begin(), terms.penalty().end());
@@ -391,38 +378,26 @@ void improve_separable(const CheapCodes<T>& p, const CodeTerms<T>& terms, int sw
 }
 
 template <class T>
-Matrix<T> pursue_separable(const CodesProblem<T>& p, MatrixView<const double> B, Index nonzeros, double target,
-                           const Control& control) {
+Matrix<T> pursue_codes(const CodesProblem<T>& p, Index nonzeros, double target, const Control& control) {
   const SerialBlas serial;
-  const Index m = B.rows, r = B.cols;
+  const EigenMatrix<double> B = eigen(p.B).template cast<double>(), G = B.transpose() * B;
+  const Index m = B.rows(), r = B.cols();
   Matrix<T> S(r, p.X.cols);
   const Vector<double> none(r, 0.0);
   const bool shared = p.weights.entry.empty() && p.weights.feature.empty();
-  Matrix<double> G(r, r);
-  eigen(G).noalias() = eigen(B).transpose() * eigen(B);
   parallel_for(p.X.cols, control, [&](Index first, Index count, int) {
     LassoPath path(r);
-    Matrix<double> A = G, root(m, r);
-    Vector<double> c(r), s(r), x(m), w(m);
+    EigenMatrix<double> A = G;
+    Eigen::VectorXd c(r), s(r);
     for (Index j = first; j < first + count; ++j) {
-      std::fill(w.begin(), w.end(), 1.0);
+      Eigen::VectorXd w = Eigen::VectorXd::Ones(m), x = eigen(p.X).col(j).template cast<double>();
       weigh(p.weights, j, w.data(), m);
-      double xx = 0;
-      for (Index i = 0; i < m; ++i) {
-        x[i] = w[i] * static_cast<double>(p.X(i, j));
-        xx += x[i] * static_cast<double>(p.X(i, j));
-      }
-      const double v = shared ? w[0] : 1;
-      eigen(MatrixView<double>(c.data(), r, 1)).noalias() =
-          eigen(B).transpose() * eigen(MatrixView<const double>(x.data(), m, 1)) / (v > 0 ? v : 1);
-      if (!shared) {
-        for (Index k = 0; k < r; ++k)
-          for (Index i = 0; i < m; ++i) root(i, k) = std::sqrt(w[i]) * B(i, k);
-        eigen(A).noalias() = eigen(root).transpose() * eigen(root);
-      }
+      const double xx = x.cwiseAbs2().dot(w), v = shared ? w[0] : 1;
       if (!(xx > 0)) continue;
-      path.pursue({A, c.data(), none.data()}, xx / v, nonzeros, target / v, s.data());
-      for (Index k = 0; k < r; ++k) S(k, j) = static_cast<T>(s[k]);
+      c.noalias() = B.transpose() * x.cwiseProduct(w) / v;
+      if (!shared) A.noalias() = B.transpose() * w.asDiagonal() * B;
+      path.pursue({{A.data(), r, r}, c.data(), none.data()}, xx / v, nonzeros, target / v, s.data());
+      eigen(S).col(j) = s.template cast<T>();
     }
   });
   return S;
@@ -432,8 +407,7 @@ Matrix<T> pursue_separable(const CodesProblem<T>& p, MatrixView<const double> B,
   template StepReport solve_separable<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&,   \
                                          Matrix<T>&, const StepOptions&, const Control&);                         \
   template void improve_separable<T>(const CheapCodes<T>&, const CodeTerms<T>&, int, Matrix<T>&, const Control&); \
-  template Matrix<T> pursue_separable<T>(const CodesProblem<T>&, MatrixView<const double>, Index, double,         \
-                                         const Control&);
+  template Matrix<T> pursue_codes<T>(const CodesProblem<T>&, Index, double, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

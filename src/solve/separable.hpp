@@ -13,9 +13,4 @@ template <class T>
 void improve_separable(const CheapCodes<T>& problem, const CodeTerms<T>& terms, int sweeps, Matrix<T>& S,
                        const Control& control);
 
-/// See pursue_codes.
-template <class T>
-Matrix<T> pursue_separable(const CodesProblem<T>& problem, MatrixView<const double> B, Index nonzeros, double target,
-                           const Control& control);
-
 }  // namespace pacewise
