@@ -196,7 +196,7 @@ std::string winners(const std::vector<Outcome>& outcomes) {
       best([](const Outcome& o) { return o.scores.nmi; }, true));
 }
 
-/// Rows of the picture: corrupted images, what was changed, how far SPSC-E trusts each entry, its reconstruction.
+/// Rows of the picture: corrupted images, what was changed, how far SPSC-E trusts each entry, the images mended.
 std::string evidence(const DemoImages& images, const Outcome& o) {
   constexpr Index shown = 12;
   const Index m = images.values.rows();
@@ -207,7 +207,7 @@ std::string evidence(const DemoImages& images, const Outcome& o) {
         chosen.push_back(j);
   const auto width = static_cast<Index>(chosen.size());
   const Model<float> model = model_of(o.result);
-  const Matrix<float> rebuilt = reconstruct<float>(model, o.result.state.codes, o.result.data.sample_scale);
+  const Matrix<float> mended = model.mend(images.values);
   Matrix<float> tiles(m, 4 * width);
   for (Index c = 0; c < width; ++c) {
     const Index j = chosen[static_cast<std::size_t>(c)];
@@ -216,7 +216,7 @@ std::string evidence(const DemoImages& images, const Outcome& o) {
       tiles(i, c) = images.values(i, j);
       tiles(i, width + c) = images.changed[u] ? 0.0F : 1.0F;
       tiles(i, 2 * width + c) = static_cast<float>(std::max(0.0, 1 - o.loss[u] / o.lambda));
-      tiles(i, 3 * width + c) = rebuilt(i, j);
+      tiles(i, 3 * width + c) = mended(i, j);
     }
   }
   const Range unit{0, 1};
@@ -282,7 +282,7 @@ std::string page_of(const std::vector<Scene>& scenes) {
     page.pictures(
         {{"What SPSC-E, the default of Pacewise, makes of it. From top to bottom: given; what was changed (black); "
           "what it "
-          "trusts (white) and what it found wrong (black); its reconstruction.",
+          "trusts (white) and what it found wrong (black); mended: what is not trusted replaced.",
           evidence(scene.images, scene.outcomes.back()), 12 * (kSide + 1) * 2}});
     page.table(table_of(scene.outcomes));
     page.paragraph(winners(scene.outcomes));

@@ -1,0 +1,105 @@
+#include <cmath>
+#include <numeric>
+
+#include "model/fitter.hpp"
+
+// What a fit returns.
+
+namespace pacewise {
+
+template <class T>
+Result<T> Fitter<T>::result() {
+  // What is reported is computed afresh at the returned point, in T, cancelled or not: it takes one pass.
+  control_.cancel = nullptr;
+  control_.deadline.reset();
+  Result<T> out;
+  before_ = State<T>();
+  if (!state_.descent.settled)
+    for (Part<T>& part : parts_) part.hide({}, control_);
+  const bool held = exact_;
+  exact_ = true;
+  evaluate();
+  if (held) {
+    out.state = whole_state();
+  } else {  // cheap iterations leave no weights behind
+    for (Part<T>& part : parts_) part.set_pace(std::numeric_limits<double>::infinity(), {}, control_);
+    out.state = whole_state();
+    set_pace();
+  }
+  sum_pace();
+  out.objective = objective_now();
+  out.certificate.codes =
+      sum([&](const Part<T>& part) { return part.codes_gap(state_.dictionary, terms(part), control_); }).relative();
+  const EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
+  out.certificate.dictionary = dictionary_residual(
+      sum([&](const Part<T>& part) {
+        return dictionary_curvature(part.dictionary_problem(), false, tuning_, control_);
+      }),
+      sum([&](const Part<T>& part) { return dictionary_gradient(part.dictionary_problem(), B, control_); }).N,
+      options_.positive_atoms, B);
+  if (graph_terms() && QQ_.size() > 0) {
+    EigenMatrix<double> ridged = SS_;
+    ridged.diagonal().array() += options_.eta;
+    out.certificate.consistency =
+        sum([&](const Part<T>& part) { return part.consistency_gap(ridged, control_); }).relative();
+  }
+  out.density = density();
+  for (Part<T>& part : parts_) {
+    part.forget_weights();
+    if (state_.descent.settled) part.release_weights();
+    part.measure(state_.dictionary, level_, true, control_);
+    if (std::isinf(state_.pace_lambda)) part.mark_gross();
+  }
+  if (level_ == Level::feature) sum_features();
+  const auto losses = [this] {
+    return level_ == Level::feature ? feature_losses_ : all_samples([](const Part<T>& part) { return part.losses(); });
+  };
+  out.losses = losses();
+  out.lambda = state_.pace_lambda;
+  if (level_ != Level::none) {
+    const double center = state_.descent.center;
+    solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_, center);
+    if (state_.descent.settled) {  // those that were used, and how far they are from these
+      const Vector<T> now = out.weights;
+      measure_reference();
+      out.losses = losses();
+      solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_, center);
+      double apart = 0;
+      for (std::size_t u = 0; u < now.size(); ++u) apart += std::abs(static_cast<double>(now[u] - out.weights[u]));
+      out.certificate.weights = apart / static_cast<double>(now.size());
+      const std::vector<char> seen = observed();
+      double count = 0, doubted = 0;
+      for (std::size_t u = 0; u < out.weights.size(); ++u)
+        if (seen.empty() || seen[u] != 0) {
+          ++count;
+          doubted += out.weights[u] < T(0.5) ? 1 : 0;
+        }
+      notes_.push_back(verdict(state_.descent.stages, state_.descent.chosen, level_, doubted / std::max(count, 1.0)));
+    }
+    out.selected =
+        summarize(out.losses, out.weights, observed(), options_.regularizer, out.lambda, control_, center).selected;
+  }
+  out.termination = termination_;
+  out.detail = detail_;
+  out.options = options_;
+  out.threads = thread_count(control_);
+  out.notes = notes_;
+  if (!groups_.empty()) {
+    if (inputs_.groups != nullptr) out.groups = *inputs_.groups;
+    for (Index j = 0; j < n_; ++j) groups_.weights(out.weights.data() + j * m_);
+  }
+  out.data = std::move(parts_.front().data);
+  out.graph = std::move(parts_.front().graph);
+  for (std::size_t p = 1; p < parts_.size(); ++p) {
+    append(out.graph, out.data.values.cols(), std::move(parts_[p].graph), parts_[p].samples());
+    append(out.data, std::move(parts_[p].data));
+  }
+  return out;
+}
+
+#define PACEWISE_INSTANTIATE(T) template Result<T> Fitter<T>::result();
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise

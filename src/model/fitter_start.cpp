@@ -1,0 +1,322 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model/fitter.hpp"
+
+// How a fit begins, anew or from a stored state.
+
+namespace pacewise {
+namespace {
+
+bool normalise(Vector<double>& atom) {
+  const double norm = eigen(atom).norm();
+  if (norm > 0) eigen(atom) /= norm;
+  return norm > 0;
+}
+
+}  // namespace
+
+template <class T>
+Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Control& control, const FitInputs& inputs,
+                  const State<T>* resume)
+    : options_(options),
+      inputs_(inputs),
+      tuning_(inputs.tuning),
+      show_weights_(inputs.show_weights),
+      control_(control),
+      began_(std::chrono::steady_clock::now()),
+      m_(problem.values.rows),
+      n_(problem.values.cols),
+      level_(options.level) {
+  validate(options_);
+  groups_ = Groups::of(options_, m_, inputs.groups == nullptr ? Sparse() : *inputs.groups);
+  make_parts(problem);
+  if (resume != nullptr) {
+    if (resume->descent.settled) {
+      state_.descent = resume->descent;
+      subtract_offsets(resume->offsets);
+      hold_weights();  // and the graph
+    }
+    check_resumed(*resume);
+    exact_ = resume->history.empty() ? exact(resume->schedule) : !std::isinf(resume->history.back().certificate.codes);
+    take_state(*resume);
+    began_ -=
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(state_.seconds));
+    state_.schedule = reopen(state_.schedule, state_.iteration, options_);
+    if (state_.schedule.stalled) termination_ = Termination::converged;
+  } else {
+    exact_ = exact(state_.schedule);
+    begin_draw();
+  }
+  evaluate();
+  before_ = whole_state();
+  interrupted();
+}
+
+template <class T>
+void Fitter<T>::make_parts(const Problem<T>& problem) {
+  Data<T> data = prepare<T>(problem, options_.normalize, nullptr, control_, descends(options_));
+  notes_ = data.notes;
+  const auto largest = static_cast<double>(eigen(data.values).cwiseAbs().maxCoeff());
+  in_float_ = largest == 0 || (largest > 1e-12 && largest < 1e12);
+  if (descends(options_)) {
+    if (!in_float_)
+      refuse("values", to_text(largest) + " is the largest", "between 1e-12 and 1e12 for a descending pace",
+             "scale them");
+    hiding_ = plan_hiding(options_.hidden, static_cast<double>(m_ * n_ - data.missing));
+    const double deviation = robust_moments(data).deviation;
+    state_.descent.cap = 4 * deviation * deviation;
+    state_.descent.draws = options_.lambda_scale ? 1 : hiding_.draws;
+  }
+  Vector<Index> first{0};
+  first.insert(first.end(), inputs_.parts.begin(), inputs_.parts.end());
+  first.push_back(n_);
+  if (std::adjacent_find(first.begin(), first.end(), std::greater_equal<>()) != first.end())
+    throw Error("parts: first samples must ascend, from 1 to " + std::to_string(n_ - 1));
+  const auto count = std::ssize(first) - 1;
+  if (count > 1 && inputs_.graph != nullptr) throw Error("graph: parts build their own; give none");
+  parts_.reserve(static_cast<std::size_t>(count));
+  for (Index p = 0; p < count; ++p) {
+    Data<T> mine;
+    if (count > 1)
+      mine = slice(data, first[p], first[p + 1] - first[p]);
+    else
+      std::swap(mine, data);
+    // a descending pace takes the graph of what it has mended, later
+    Graph graph = descends(options_) && inputs_.graph == nullptr ? Graph() : graph_of(mine, first[p]);
+    parts_.emplace_back(std::move(mine), std::move(graph), options_, groups_, tuning_, control_);
+  }
+}
+
+template <class T>
+Graph Fitter<T>::graph_of(const Data<T>& data, Index first) {
+  const Index n = data.values.cols();
+  if (!couples()) return {};
+  if (inputs_.graph != nullptr) {
+    const Graph& graph = *inputs_.graph;
+    if (graph.laplacian.rows != n && options_.alpha > 0)
+      throw Error("graph: its Laplacian has " + std::to_string(graph.laplacian.rows) +
+                  " rows: must equal the number of samples = " + std::to_string(n));
+    if (graph.incidence.cols != n && options_.gamma > 0)
+      throw Error("graph: its incidence has " + std::to_string(graph.incidence.cols) +
+                  " columns: must equal the number of samples = " + std::to_string(n) + " (or set gamma = 0)");
+    if (!graph.laplacian.empty()) check_laplacian(graph.laplacian);
+    for (const double h : graph.incidence.value)
+      if (!std::isfinite(h)) throw Error("graph: its incidence holds a value that is not finite");
+    return graph;
+  }
+  if (options_.graph == GraphKind::none) return {};
+  Options o = options_;
+  if (n < 2) {
+    notes_.emplace_back("One sample has no neighbours: the graph terms are off.");
+    return {};
+  }
+  if (o.k >= n) {
+    notes_.push_back("k = " + std::to_string(o.k) + " neighbours were asked for, but there are only " +
+                     std::to_string(n) + " samples: k = " + std::to_string(n - 1) + " is used.");
+    o.k = n - 1;
+  }
+  const auto noted = [this](Graph graph) {
+    notes_.insert(notes_.end(), graph.notes.begin(), graph.notes.end());
+    return graph;
+  };
+  if (inputs_.graph_points == nullptr) return noted(build_graph<T>(data, o, control_));
+  if (inputs_.graph_points->cols() != n_)
+    throw Error("graph_points has " + std::to_string(inputs_.graph_points->cols()) +
+                " columns: must equal the number of samples = " + std::to_string(n_));
+  const Data<double> points =
+      prepare<double>({inputs_.graph_points->view().columns(first, n), {}}, Normalize::none, nullptr, control_);
+  return noted(build_graph_from_neighbours<double>(nearest<double>(points, o.k, control_), points, o));
+}
+
+template <class T>
+Matrix<T> Fitter<T>::all_codes() const {
+  Matrix<T> all;
+  all.resize_for_overwrite(options_.atoms, n_);
+  T* codes = all.data();
+  for (const Part<T>& part : parts_) codes = std::copy_n(part.S.data(), part.S.size(), codes);
+  return all;
+}
+
+/// All of the state, with what the parts hold
+template <class T>
+State<T> Fitter<T>::whole_state() const {
+  State<T> all = state_;
+  const Index r = options_.atoms;
+  all.codes = all_codes();
+  if (mapped()) {
+    all.consistency.resize_for_overwrite(sum([](const Part<T>& part) { return part.Qt.cols(); }), r);
+    Index row = 0;
+    for (const Part<T>& part : parts_) {
+      parallel_for(part.Qt.cols(), control_.to_the_end(), [&](Index first, Index count, int) {
+        eigen(all.consistency).middleRows(row + first, count) = eigen(part.Qt.view().columns(first, count)).transpose();
+      });
+      row += part.Qt.cols();
+    }
+  }
+  if (exact_)
+    all.weights = level_ == Level::feature ? parts_.front().weights()
+                                           : all_samples([](const Part<T>& part) { return part.weights(); });
+  return all;
+}
+
+template <class T>
+void Fitter<T>::take_state(State<T> state) {
+  if (const Index updates = state.offsets.cols(); updates >= state_.offsets.cols()) {
+    subtract_offsets(state.offsets);
+  } else {  // back to a state before
+    return_to_offset(updates);
+    state.offsets = state_.offsets;
+  }
+  Index first = 0, row = 0;
+  const Index units = weighs_entries(level_) ? m_ : 1;
+  if (!state.descent.settled && state_.descent.settled)  // back to before that
+    for (Part<T>& part : parts_) {
+      part.release_weights();
+      if (inputs_.graph == nullptr) part.set_graph({});
+    }
+  for (Part<T>& part : parts_) {
+    const Index n = part.samples(), e = part.graph.incidence.rows;
+    part.S = Matrix<T>(state.codes.view().columns(first, n));
+    part.Qt = Matrix<T>();
+    if (!state.consistency.empty()) {
+      part.Qt.resize_for_overwrite(options_.atoms, e);
+      eigen(part.Qt) = eigen(state.consistency).middleRows(row, e).transpose();
+    }
+    part.set_pace(std::numeric_limits<double>::infinity(), {}, control_);
+    if (!state.weights.empty() && exact_)
+      part.set_weights(level_ == Level::feature ? state.weights
+                                                : Vector<T>(state.weights.begin() + first * units,
+                                                            state.weights.begin() + (first + n) * units));
+    part.set_lambda(state.schedule.lambda, state.schedule.center);
+    first += n;
+    row += e;
+  }
+  state_ = std::move(state);
+  state_.codes = Matrix<T>();
+  state_.consistency = Matrix<T>();
+  state_.weights.clear();
+  if (descends(options_) && !state_.descent.settled) hide();
+}
+
+/// r different samples, scaled to unit norm; where there are not enough, random directions
+template <class T>
+Matrix<T> Fitter<T>::draw_atoms(Random& random) const {
+  std::vector<double> eligible = all_samples([&](const Part<T>& part) {
+    std::vector<double> out(static_cast<std::size_t>(part.samples()), 0.0);
+    for (Index j = 0; j < part.samples(); ++j)
+      for (Index i = 0; i < m_ && !(out[static_cast<std::size_t>(j)] > 0); ++i)
+        if (part.data.values(i, j) != T(0) && part.data.weights(i, j) > T(0)) out[static_cast<std::size_t>(j)] = 1;
+    return out;
+  });
+  Matrix<T> B(m_, options_.atoms);
+  Vector<double> atom(m_);
+  for (Index k = 0; k < B.cols(); ++k) {
+    const Index j = random.draw(eligible);
+    if (j >= 0) {
+      eligible[static_cast<std::size_t>(j)] = 0;
+      const auto [part, at] = find(j);
+      std::copy_n(part->data.values.col(at), m_, atom.begin());
+      part->set_aside(at, [&](Index i) { atom[i] = 0; });
+    } else {
+      for (double& x : atom) x = random.normal();
+    }
+    normalise(atom);
+    std::copy(atom.begin(), atom.end(), B.col(k));
+  }
+  return B;
+}
+
+template <class T>
+void Fitter<T>::start() {
+  const Index r = options_.atoms;
+  const auto check = [](const char* name, const Matrix<double>& given, Index rows, Index cols) {
+    if (given.rows() != rows || given.cols() != cols)
+      throw Error(std::string(name) + " is " + std::to_string(given.cols()) + " x " + std::to_string(given.rows()) +
+                  ": must be " + std::to_string(cols) + " x " + std::to_string(rows));
+    if (!all_finite(given.data(), given.size())) throw Error(std::string(name) + " has a value that is not finite");
+  };
+  Random random(options_.seed);
+  if (options_.offset && state_.offsets.empty()) {
+    state_.dictionary = Matrix<T>(m_, r);
+    for (Part<T>& part : parts_) {
+      part.S = Matrix<T>(r, part.samples());
+      part.measure(state_.dictionary, level_, exact_, control_);
+    }
+    update_offset();
+  }
+  if (state_.descent.draw == 0)
+    state_.beta = options_.beta ? *options_.beta : options_.beta_ratio * [this] {
+      double top = 0;
+      for (const Part<T>& part : parts_) top = std::max(top, part.zero_beta());
+      return top;
+    }();
+  penalty().validate(r);
+  state_.dictionary = draw_atoms(random);
+  if (inputs_.dictionary != nullptr) {
+    if (inputs_.dictionary->cols() != r || inputs_.dictionary->rows() != m_)
+      throw Error("dictionary has " + std::to_string(inputs_.dictionary->cols()) + " atoms of " +
+                  std::to_string(inputs_.dictionary->rows()) + " features: must have " + std::to_string(r) + " of " +
+                  std::to_string(m_));
+    check("dictionary", *inputs_.dictionary, m_, r);
+    state_.dictionary = cast<T, double>(*inputs_.dictionary);
+  }
+  EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
+  project_atoms(B, options_.positive_atoms);
+  eigen(state_.dictionary) = B.template cast<T>();
+  state_.random = random.state();
+  if (inputs_.codes != nullptr) {
+    check("codes", *inputs_.codes, r, n_);
+    Matrix<T> codes = cast<T, double>(*inputs_.codes);
+    if (options_.positive_codes) eigen(codes) = eigen(codes).cwiseMax(T(0));
+    Index first = 0;
+    for (Part<T>& part : parts_) {
+      part.S = Matrix<T>(codes.view().columns(first, part.samples()));
+      first += part.samples();
+    }
+    return;
+  }
+  // S^(0): plain sparse coding over the first atoms
+  StepOptions step = step_options();
+  if (!exact_) step.tol = std::max(step.tol, tuning_.start_tol);
+  for (Part<T>& part : parts_) {
+    part.S = Matrix<T>(r, part.samples());
+    if (!exact_) {
+      part.measure(state_.dictionary, level_, false, control_);
+      part.improve_codes(state_.dictionary, terms(part), 0, static_cast<int>(tuning_.start_sweeps), control_);
+    }
+    // exact ones would see what is hidden
+    if (!descends(options_)) part.solve_codes(state_.dictionary, terms(part), step, control_);
+  }
+}
+
+template <class T>
+void Fitter<T>::check_resumed(const State<T>& s) const {
+  const Index units = unit_count(level_, m_, n_);
+  if (s.dictionary.rows() != m_ || s.codes.cols() != n_ || s.dictionary.cols() != options_.atoms ||
+      s.codes.rows() != options_.atoms || (!s.weights.empty() && static_cast<Index>(s.weights.size()) != units) ||
+      (!s.consistency.empty() &&
+       (s.consistency.rows() != sum([](const Part<T>& part) { return part.graph.incidence.rows; }) ||
+        s.consistency.cols() != options_.atoms)))
+    throw Error("resume: the stored state is for " + std::to_string(s.codes.cols()) + " samples, " +
+                std::to_string(s.dictionary.rows()) + " features, " + std::to_string(s.dictionary.cols()) +
+                " atoms and does not fit these data and options");
+}
+
+#define PACEWISE_INSTANTIATE(T)                                                                         \
+  template Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Control& control, \
+                             const FitInputs& inputs, const State<T>* resume);                          \
+  template void Fitter<T>::make_parts(const Problem<T>& problem);                                       \
+  template Graph Fitter<T>::graph_of(const Data<T>& data, Index first);                                 \
+  template Matrix<T> Fitter<T>::all_codes() const;                                                      \
+  template State<T> Fitter<T>::whole_state() const;                                                     \
+  template void Fitter<T>::take_state(State<T> state);                                                  \
+  template Matrix<T> Fitter<T>::draw_atoms(Random& random) const;                                       \
+  template void Fitter<T>::start();                                                                     \
+  template void Fitter<T>::check_resumed(const State<T>& s) const;
+PACEWISE_INSTANTIATE(float)
+PACEWISE_INSTANTIATE(double)
+#undef PACEWISE_INSTANTIATE
+
+}  // namespace pacewise
