@@ -199,11 +199,11 @@ template <class T>
 Vector<T> held_out_losses(const Model<T>& model, const Data<T>& data, const EncodeOptions& options, Index folds,
                           const Control& control) {
   const Index m = data.values.rows(), n = data.values.cols();
-  std::vector<Index> dealt(static_cast<std::size_t>(m));
+  Vector<Index> dealt(m);
   std::iota(dealt.begin(), dealt.end(), Index{0});
   Random random;
   for (Index i = m - 1; i > 0; --i) std::swap(dealt[i], dealt[random.below(i + 1)]);
-  Vector<T> out(static_cast<std::size_t>(m * n), T(0)), losses;
+  Vector<T> out(m * n, T(0)), losses;
   for (Index k = 0; k < folds && !control.stop(); ++k) {
     Data<T> seen = data;
     if (seen.weights.feature.empty()) seen.weights.feature.assign(static_cast<std::size_t>(m), T(1));
