@@ -71,6 +71,17 @@ TEST(Descent, AStageMustGainMoreThanChanceAndTwoPerCent) {
   EXPECT_FALSE(gains(stage(1.1, -0.1, 0), first));
 }
 
+TEST(Descent, EndsEarlyOnlyBelowHalfAScaleAndPastTheBest) {
+  const auto stage = [](double scale, double error) {
+    return Stage{scale, 1, 0, 1000, 1000 * error, 1000 * (error - 1), 1000};
+  };
+  const std::vector<Stage> rising{stage(kInfinity, 1), stage(2, 0.5), stage(1, 0.9), stage(0.5, 0.9)};
+  EXPECT_TRUE(is_past_best(rising, 1)) << "a rise of .4, standard error .03";
+  EXPECT_FALSE(is_past_best({rising.begin(), rising.begin() + 3}, 1)) << "still above half a scale";
+  EXPECT_FALSE(is_past_best(rising, 0)) << "nothing has beaten all in: it may yet come";
+  EXPECT_FALSE(is_past_best({stage(kInfinity, 1), stage(1, 0.5), stage(0.5, 0.52)}, 1)) << "within two standard errors";
+}
+
 synthetic::Recipe recipe(double bad_entries) {
   synthetic::Recipe out;
   out.m = 30;

@@ -31,7 +31,8 @@ template <class T>
 void Fitter<T>::end_stage() {
   Descent<T>& d = state_.descent;
   const int t = state_.schedule.stage;
-  const bool last = ends_last_stage(state_.schedule, options_), given = options_.lambda_scale.has_value();
+  const bool given = options_.lambda_scale.has_value();
+  bool last = ends_last_stage(state_.schedule, options_);
   if (t == std::ssize(d.stages)) d.stages.emplace_back().scale = stage_scales(options_)[static_cast<std::size_t>(t)];
   Stage& stage = d.stages[static_cast<std::size_t>(t)];
   stage.lambda = state_.schedule.lambda;
@@ -53,6 +54,7 @@ void Fitter<T>::end_stage() {
     const Stage& best = d.stages[static_cast<std::size_t>(d.chosen)];
     const bool better = gains(stage, d.stages.front()) && stage.error() < best.error();
     if (t == 0 || (given ? last : better)) keep_stage();
+    if (d.draws == 1 && !given && is_past_best(d.stages, d.chosen)) last = true;
     if (!last) return;
     d.settled = true;
     d.first_errors.clear();

@@ -89,6 +89,12 @@ std::string verdict(const std::vector<Stage>& stages, int chosen, Level level, d
          text(100 * gain, "%.0f") + "% better than with all in.";
 }
 
+bool is_past_best(const std::vector<Stage>& stages, int chosen) {
+  const Stage& last = stages.back();
+  const double rise = last.error() - stages[static_cast<std::size_t>(chosen)].error();
+  return chosen > 0 && last.scale < 0.5001 && rise > 2 * last.gain_error();
+}
+
 bool gains(const Stage& stage, const Stage& first) {
   return stage.mean_gain() > std::max(2 * stage.gain_error(), 0.02 * first.error());
 }

@@ -36,6 +36,10 @@ bool is_hidden(std::uint64_t seed, const Hiding& hiding, int draw, Index i, Inde
 /// In a sentence: where the descent ended and why, and the share of the units that is not trusted (v < 1/2).
 std::string verdict(const std::vector<Stage>& stages, int chosen, Level level, double not_trusted);
 
+/// Whether the descent may end with the last of these stages: it is at half a robust scale or below, some stage has
+/// beaten all in, and the error has risen by two standard errors since.
+bool is_past_best(const std::vector<Stage>& stages, int chosen);
+
 /// Whether what hidden entries gain in this stage over the first is more than chance and worth it: more than two
 /// standard errors, and 2 % of the error.
 bool gains(const Stage& stage, const Stage& first);
