@@ -334,13 +334,13 @@ class Figures(Case):
 
     def processor_seconds(self, threads):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.call("fit", "wide.npy", "-o", "m.pw", "--atoms", "16", "--max-iter", "12", "--threads", threads, "--quiet", status=1)
+        self.call("fit", "wide.npy", "-o", "m.pw", "--atoms", "16", "--max-iter", "60", "--threads", threads, "--quiet", status=1)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def test_threads_wait_without_spinning(self):
         """Eight threads take hardly more of the processor than one, even if OpenMP's are told to spin."""
-        self.write("wide.npy", npy_bytes(planted(60, 400)[0]))
+        self.write("wide.npy", npy_bytes(planted(60, 2000)[0]))
         with unittest.mock.patch.dict(os.environ, OMP_WAIT_POLICY="active"):
             self.assertLess(self.processor_seconds(8), 2 * self.processor_seconds(1))
 
