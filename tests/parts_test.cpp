@@ -113,6 +113,35 @@ TEST(Parts, ResumedRunsEndWithTheSameBits) {
     expect_same(verify::run<double>(p.problem(), o, nullptr, cut({64}), &states[t]), whole, std::to_string(t));
 }
 
+// A descending pace doubts units of the last part alone.
+TEST(Parts, MayHoldNothingThatIsWrong) {
+  synthetic::Recipe recipe;
+  recipe.m = 30;
+  recipe.n = 300;
+  for (const bool samples : {false, true}) {
+    auto p = synthetic::make<double>(recipe);
+    Random random(3);
+    for (Index j = 250; j < 300; ++j)
+      for (Index i = 0; i < 30; ++i)
+        if (samples ? j % 2 == 0 : random.uniform() < 0.1) p.X(i, j) = (samples ? 0.5 : 2) * random.normal();
+    Options o;
+    o.atoms = 8;
+    o.alpha = o.gamma = 0;
+    o.normalize = Normalize::none;
+    o.level = samples ? Level::sample : Level::element;
+    o.regularizer = Hard{};  // weights of exactly 1
+    o.lambda_scale = 16;
+    const auto result = verify::run<double>(p.problem(), o, nullptr, cut({100, 240}));
+    EXPECT_EQ(result.detail, "");
+    EXPECT_LT(result.certificate.codes, 1e-4);
+    const auto setting = verify::setting_of(result);
+    const double off = tolerance<double>().recomputed;
+    EXPECT_NEAR(result.certificate.codes, reference::codes_certificate(setting), off) << samples;
+    EXPECT_NEAR(result.certificate.dictionary, reference::dictionary_certificate(setting), off) << samples;
+    EXPECT_NEAR(result.objective.fit, static_cast<double>(reference::objective(setting).fit), off * 100) << samples;
+  }
+}
+
 TEST(Parts, ACutThatIsNoneIsRefused) {
   const auto p = synthetic::make<double>({});
   const Graph graph = verify::run<double>(p.problem(), verify::small_options()).graph;

@@ -129,7 +129,7 @@ void Fitter<T>::hold_weights() {
   Index first = 0;
   for (Part<T>& part : parts_) {
     const Vector<T> losses = part.losses();
-    const Vector<T> v = part.hold_weights(d.lambda, d.center, held_weights_, control_.to_the_end());
+    const Vector<T> v = part.hold_weights(d.lambda, d.center, held_weights_, parts_.size() > 1, control_.to_the_end());
     if (level_ != Level::feature)
       sums += pace_sums(losses, v, part.observed(), options_.regularizer, d.lambda, control_.to_the_end(), d.center);
     if (inputs_.graph == nullptr && couples()) {

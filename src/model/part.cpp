@@ -90,13 +90,13 @@ void Part<T>::mark_gross() {
 }
 
 template <class T>
-Vector<T> Part<T>::hold_weights(double lambda, double center, const Vector<T>& feature_weights,
+Vector<T> Part<T>::hold_weights(double lambda, double center, const Vector<T>& feature_weights, bool ones_too,
                                 const Control& control) {
   hidden_ = Entries();
   Vector<T> v = feature_weights;
   if (options_.level != Level::feature) solve_weights(losses_, options_.regularizer, lambda, v, control, center);
   given_ = data.weights;
-  if (!all_one(v)) combine(*given_, of_entries(v), options_.level, features(), samples(), data.weights);
+  if (ones_too || !all_one(v)) combine(*given_, of_entries(v), options_.level, features(), samples(), data.weights);
   effective_ = data.weights;
   set_lambda(std::numeric_limits<double>::infinity());
   return v;

@@ -55,7 +55,9 @@ class Part {
   /// The losses (`measure`) of gross outliers become the largest number: their weight is 0 where all others are 1
   void mark_gross();
   /// All steps from here on weigh with w v, v the weights for the losses now (features: as given), which are returned.
-  Vector<T> hold_weights(double lambda, double center, const Vector<T>& feature_weights, const Control& control);
+  /// `ones_too`: also where all v are 1, which else count as absent: parts whose sums are added must be of one kind.
+  Vector<T> hold_weights(double lambda, double center, const Vector<T>& feature_weights, bool ones_too,
+                         const Control& control);
   Vector<T> of_entries(Vector<T> v) const;  // A'v of every sample, where there are groups
   void release_weights();                   // .. and with w again
   /// v x + (1 - v) B s, and B s where an entry is missing
