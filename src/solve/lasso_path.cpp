@@ -129,7 +129,9 @@ bool LassoPath::drop_wrong(double t) {
   bool dropped = false;
   for (Index i = p_ - 1; i >= 0; --i) {
     const bool free = problem_->penalty[support_[i]] <= 0 && !problem_->positive;
-    at_[i] = free || sign_[i] * (z_[i] - t / 2 * y_[i]) > 0 ? 1 : 0;
+    // one that joined at this t has the code 0, to rounding
+    const double rounding = tuning_.refine * (std::abs(z_[i]) + t / 2 * std::abs(y_[i]));
+    at_[i] = free || sign_[i] * (z_[i] - t / 2 * y_[i]) > -rounding ? 1 : 0;
   }
   for (Index i = p_ - 1; i >= 0; --i) {
     if (at_[i] > 0) continue;
@@ -224,7 +226,11 @@ double LassoPath::solve(const Lasso& problem, double* s) {
     return descend(s);
   }
   std::fill_n(s, r_, 0.0);
-  for (Index i = 0; i < p_; ++i) s[support_[i]] = z_[i] - y_[i] / 2;
+  for (Index i = 0; i < p_; ++i) {
+    const double value = z_[i] - y_[i] / 2;
+    const bool free = p[support_[i]] <= 0 && !problem.positive;
+    s[support_[i]] = free || sign_[i] * value > 0 ? value : 0;
+  }
   double residual = 0;
   for (Index k = 0; k < r_; ++k)
     residual = std::max(residual, kkt_distance(-(2 * a_[k] + q_[k]), s[k], p[k], problem.positive));
