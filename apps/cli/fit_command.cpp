@@ -33,6 +33,18 @@ void check_paths(const FitArguments& a) {
   check_table_path("--weights-out", a.weights_out);
   if (a.options.level == Level::none && !a.weights_out.empty() && a.resume.empty())
     throw UsageError("--weights-out: level none has no self-paced weights; leave it out or choose a level");
+  std::vector<NamedPath> inputs{{"DATA", a.data.path},
+                                {"--labels", a.labels},
+                                {"--weights", a.weights},
+                                {"--dictionary", a.dictionary},
+                                {"--start-codes", a.start_codes}};
+  for (const auto& [option, path] : a.files) inputs.push_back({option, path});
+  check_distinct(inputs, {{"--output", a.output},
+                          {"--codes", a.codes},
+                          {"--weights-out", a.weights_out},
+                          {"--json", a.json},
+                          {"--report", a.report},
+                          {"--checkpoint", a.checkpoint}});
   for (const std::string* path : {&a.output, &a.codes, &a.weights_out, &a.json, &a.report, &a.checkpoint})
     check_writable(*path);
 }

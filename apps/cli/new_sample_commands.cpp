@@ -168,7 +168,20 @@ int reconstruct_with(const ReconstructArguments& a, const Model<T>& model, Conso
 
 }  // namespace
 
+namespace {
+
+void check_files(const ModelDataArguments& a) {
+  check_distinct({{"MODEL", a.model}, {"DATA", a.data.path}, {"--weights", a.weights}, {"--truth", a.truth}},
+                 {{"--output", a.output},
+                  {"--weights-out", a.weights_out},
+                  {"--scale-out", a.scale_out},
+                  {"--confidence", a.confidence}});
+}
+
+}  // namespace
+
 int run_encode(const ModelDataArguments& a) {
+  check_files(a);
   check_table_path("--output", a.output);
   check_table_path("--weights-out", a.weights_out);
   check_table_path("--scale-out", a.scale_out);
@@ -176,17 +189,20 @@ int run_encode(const ModelDataArguments& a) {
 }
 
 int run_mend(const ModelDataArguments& a) {
+  check_files(a);
   check_table_path("--output", a.output);
   return with_model(a, [&](const auto& model, Console& console) { return mend_with(a, model, console); });
 }
 
 int run_score(const ModelDataArguments& a) {
+  check_files(a);
   check_table_path("--output", a.output);
   check_table_path("--confidence", a.confidence);
   return with_model(a, [&](const auto& model, Console& console) { return score_with(a, model, console); });
 }
 
 int run_reconstruct(const ReconstructArguments& a) {
+  check_distinct({{"MODEL", a.model}, {"CODES", a.codes}, {"--scale", a.scale}}, {{"--output", a.output}});
   check_table_path("--output", a.output);
   return with_model(a, [&](const auto& model, Console& console) { return reconstruct_with(a, model, console); });
 }

@@ -1,5 +1,7 @@
 #include "apps/cli/outputs.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/outcome.hpp"
@@ -11,6 +13,35 @@ namespace pacewise::cli {
 void check_table_path(const char* option, const std::string& path) {
   if (path.empty() || path.ends_with(".npy") || path.ends_with(".csv") || path.ends_with(".mtx")) return;
   throw UsageError(std::string(option) + " = " + printable(path, 200) + ": must end in .npy, .csv or .mtx");
+}
+
+namespace {
+
+/// Whether both are the same regular file, or would be
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code failed;
+  if (std::filesystem::exists(a, failed) && std::filesystem::exists(b, failed))
+    return std::filesystem::is_regular_file(a, failed) && std::filesystem::equivalent(a, b, failed);
+  const auto whole = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
+  };
+  return whole(a) == whole(b);
+}
+
+}  // namespace
+
+void check_distinct(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {
+  for (auto out = outputs.begin(); out != outputs.end(); ++out) {
+    if (out->path.empty()) continue;
+    const auto refuse_same = [&](const NamedPath& other) {
+      const std::string file = other.path.substr(0, other.path.find(":/"));  // of HDF5
+      if (!file.empty() && same_file(out->path, file))
+        throw UsageError(out->option + " = " + printable(out->path, 200) + " is the file of " + other.option +
+                         ", too, which would be lost; give another name");
+    };
+    std::for_each(inputs.begin(), inputs.end(), refuse_same);
+    std::for_each(outputs.begin(), out, refuse_same);
+  }
 }
 
 void check_writable(const std::string& path) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "algebra/matrix.hpp"
 #include "pacewise/options.hpp"
@@ -9,6 +10,11 @@ namespace pacewise::cli {
 
 /// A UsageError where the ending is none we write; empty paths pass. Called before the work, not after it.
 void check_table_path(const char* option, const std::string& path);
+struct NamedPath {
+  std::string option, path;
+};
+/// A UsageError where an output is also an input, or two outputs are one file, through links too; empty paths pass.
+void check_distinct(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
 /// A WriteError where nothing can be written there: found before an hour's fit, not after it.
 void check_writable(const std::string& path);
 
