@@ -10,12 +10,13 @@ FUZZ_SECONDS ?= 60
 # a build of nothing but the product, for demo and install
 PRODUCT = tools/install-deps build && cmake --preset product $(1) && cmake --build --preset product -j $(JOBS)
 
-.PHONY: help demo test bench reproduce install asan tsan coverage fuzz format clean
+.PHONY: help demo test bench docs reproduce install asan tsan coverage fuzz format clean
 
 help:
 	@echo 'make demo               run on real data, print the result table and the path of the report'
 	@echo 'make test               build and run every test, lint, the sanitizers and coverage'
 	@echo 'make bench              benchmarks; writes bench/results/*.csv'
+	@echo 'make docs               the documentation site, build/docs/index.html'
 	@echo 'make reproduce DATA=dir the tables and figures of the paper, into OUT=$(OUT); QUICK=1, WHAT=coil20|mnist|pie'
 	@echo 'make install PREFIX=dir library, headers, CMake package, pkg-config, program (default $(PREFIX); DESTDIR works)'
 	@echo 'make asan | tsan        the tests under one sanitizer'
@@ -36,6 +37,11 @@ test:
 bench:
 	@tools/install-deps build bench
 	@tools/bench
+
+docs:
+	@tools/install-deps build python
+	@$(call PRODUCT,) --target pacewise-cli
+	@tools/docs
 
 reproduce:
 	@tools/install-deps build python

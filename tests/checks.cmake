@@ -74,3 +74,13 @@ set_tests_properties(fuzz.readers fuzz.finds_overflow fuzz.finds_allocation fuzz
 
 add_test(NAME coverage COMMAND "${PROJECT_SOURCE_DIR}/tools/coverage")
 set_tests_properties(coverage PROPERTIES RUN_SERIAL ON TIMEOUT 300 DEPENDS sanitizer.asan)
+
+# --- the site: every link and name on it, and a link to nothing
+if(TARGET pacewise-cli)
+  add_test(NAME docs COMMAND "${PROJECT_SOURCE_DIR}/tools/docs" "$<TARGET_FILE:pacewise-cli>")
+  add_test(NAME docs_finds_planted
+           COMMAND sh -c "mkdir -p docs-planted && printf '# Page\\n\\n[nothing](nowhere.md)\\n' >docs-planted/index.md && \
+                          '${PROJECT_SOURCE_DIR}/.venv/bin/python' -m sphinx -q -W -C -D extensions=myst_parser docs-planted docs-planted/out")
+  set_tests_properties(docs PROPERTIES RUN_SERIAL ON TIMEOUT 300 DEPENDS python)
+  set_tests_properties(docs_finds_planted PROPERTIES PASS_REGULAR_EXPRESSION "xref_missing" DEPENDS docs)
+endif()

@@ -88,7 +88,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         hidden entries, ``scale`` of the stage that predicts them best
     laplacian_, incidence_, consistency_ : (n, n) and (e, n) CSR, (e, r); None where absent
     offset_ : ``decision_function`` is ``score_samples - offset_``. With s = -score_samples of at most 500 evenly spaced
-        training samples, -offset_ is where sqrt(s) is three robust standard deviations above its median; with
+        training samples, ``-offset_`` is where sqrt(s) is three robust standard deviations above its median; with
         ``contamination`` it is the quantile that this share of s exceeds.
     n_features_in_, feature_names_in_ : as in scikit-learn
     """
