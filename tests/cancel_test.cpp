@@ -51,7 +51,7 @@ TEST(Cancel, ALargeFitReturnsSoonAfterTheFlag) {
     const auto result = running.get();
     EXPECT_LT(since(start), kPatience) << "cancelled after " << after << " s";
     EXPECT_EQ(result.termination, Termination::cancelled) << result.detail;
-    EXPECT_EQ(static_cast<int>(result.state.history.size()), result.state.iteration);
+    EXPECT_EQ(static_cast<int>(result.history.size()), result.iteration);
     EXPECT_TRUE(std::isfinite(result.objective.total()));
   }
 }
@@ -92,8 +92,8 @@ TEST(Cancel, NoMomentOfCancellationLeavesAHalfRecord) {
     const auto result = fit(p.problem(), o, control);
     alarm.join();
     ASSERT_EQ(result.termination, Termination::cancelled) << result.detail;
-    if (result.state.history.empty()) continue;
-    const Record& last = result.state.history.back();
+    if (result.history.empty()) continue;
+    const Record& last = result.history.back();
     const double slack = verify::record_tolerance(last, 1e-9 * last.objective.magnitude());
     ASSERT_NEAR(last.objective.total(), result.objective.total(), slack)
         << "trial " << trial << ", iteration " << last.iteration;

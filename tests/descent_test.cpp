@@ -102,7 +102,7 @@ Options options(Level level = Level::element) {
 
 /// |B S - clean| / |clean| over all entries
 double error_of(const synthetic::Planted<double>& clean, const Result<double>& result) {
-  const auto R = eigen(result.state.dictionary) * eigen(result.state.codes) - eigen(clean.X);
+  const auto R = eigen(result.dictionary) * eigen(result.codes) - eigen(clean.X);
   return R.norm() / eigen(clean.X).norm();
 }
 
@@ -118,8 +118,8 @@ TEST(Descent, FindsWrongEntriesAndLearnsWithoutThem) {
     }
   const auto result = verify::run<double>(dirty.problem(), options());
   verify::check_reports(result, "descending");
-  EXPECT_TRUE(result.state.descent.settled);
-  EXPECT_GT(result.state.descent.chosen, 0);
+  EXPECT_TRUE(result.descent.settled);
+  EXPECT_GT(result.descent.chosen, 0);
   std::vector<double> doubt;
   for (const double v : result.weights) doubt.push_back(1 - v);
   EXPECT_GT(auroc(doubt, wrong), 0.97);
@@ -168,14 +168,14 @@ TEST(Descent, EveryLevelIsCertifiedVerifiedAndResumedWithTheSameBits) {
       for (std::size_t at = 0; at < states.size(); at += 1 + states.size() / 4) {
         const auto resumed = verify::run<double>(p.problem(), o, nullptr, {}, &states[at]);
         const std::string there = where + ", from iteration " + std::to_string(states[at].iteration);
-        EXPECT_EQ(resumed.state.dictionary, result.state.dictionary) << there;
-        EXPECT_EQ(resumed.state.codes, result.state.codes) << there;
+        EXPECT_EQ(resumed.dictionary, result.dictionary) << there;
+        EXPECT_EQ(resumed.codes, result.codes) << there;
         EXPECT_EQ(resumed.weights, result.weights) << there;
       }
       Control three;
       three.threads = 3;
       const auto other = fit<double>(p.problem(), o, three);
-      EXPECT_EQ(other.state.dictionary, result.state.dictionary) << where;
+      EXPECT_EQ(other.dictionary, result.dictionary) << where;
       EXPECT_EQ(other.weights, result.weights) << where;
       const Model<double> model = make_model(Result<double>(result), p.problem(), {}, {});
       for (const Figure& figure : pacewise::verify(model, p.problem(), {}, {}))
@@ -192,12 +192,12 @@ TEST(Descent, AGrossOutlierCountsForNothing) {
     o.normalize = how;
     const auto result = verify::run<double>(p.problem(), o);
     EXPECT_EQ(result.weights[5 * 30 + 3], 0) << name_of(how);
-    const auto R = eigen(result.state.dictionary) * eigen(result.state.codes) - eigen(result.data.values);
+    const auto R = eigen(result.dictionary) * eigen(result.codes) - eigen(result.data.values);
     double rest = R.squaredNorm() - R(3, 5) * R(3, 5);
     double all = eigen(result.data.values).squaredNorm() - std::pow(result.data.values(3, 5), 2);
     EXPECT_LT(std::sqrt(rest / all), 0.1) << name_of(how);
   }
-  EXPECT_TRUE(before.state.descent.settled);
+  EXPECT_TRUE(before.descent.settled);
 }
 
 TEST(Descent, HiddenEntriesDoNotReachTheFit) {
@@ -233,10 +233,10 @@ TEST(Descent, HiddenEntriesChooseAtomsAndPenalty) {
     const auto result = verify::run<double>(p.problem(), o);
     EXPECT_GE(result.options.atoms, 8) << name_of(level);
     EXPECT_LE(result.options.atoms, 16) << name_of(level) << ": of eight, one is missed in many a local optimum";
-    EXPECT_EQ(result.state.dictionary.cols(), result.options.atoms);
+    EXPECT_EQ(result.dictionary.cols(), result.options.atoms);
     EXPECT_FALSE(result.options.beta) << "its share was chosen";
-    ASSERT_GE(result.state.candidates.size(), 5U);
-    const Candidate& best = *std::min_element(result.state.candidates.begin(), result.state.candidates.end(),
+    ASSERT_GE(result.candidates.size(), 5U);
+    const Candidate& best = *std::min_element(result.candidates.begin(), result.candidates.end(),
                                               [](const Candidate& a, const Candidate& b) { return a.error < b.error; });
     EXPECT_EQ(best.atoms, result.options.atoms);
     EXPECT_EQ(best.beta_ratio, result.options.beta_ratio);
@@ -244,9 +244,9 @@ TEST(Descent, HiddenEntriesChooseAtomsAndPenalty) {
       EXPECT_TRUE(std::isinf(best.scale)) << "without a pace all are in";
     }
     const auto given = verify::run<double>(p.problem(), result.options);
-    EXPECT_EQ(given.state.codes, result.state.codes) << "what was chosen, given";
-    const auto resumed = verify::run<double>(p.problem(), o, nullptr, {}, &result.state);
-    EXPECT_EQ(resumed.state.codes, result.state.codes) << "a run that is resumed has chosen";
+    EXPECT_EQ(given.codes, result.codes) << "what was chosen, given";
+    const auto resumed = verify::run<double>(p.problem(), o, nullptr, {}, &result);
+    EXPECT_EQ(resumed.codes, result.codes) << "a run that is resumed has chosen";
   }
 }
 
@@ -277,7 +277,7 @@ TEST(Descent, AnOffsetIsLearnedWithTheWeights) {
     EXPECT_EQ(result.detail, "") << name_of(level);
     verify::check_reports(result, std::string("offset, ") + std::string(name_of(level)));
     for (const State<double>& state : states)
-      EXPECT_EQ(verify::run<double>(p.problem(), o, nullptr, {}, &state).state.codes, result.state.codes)
+      EXPECT_EQ(verify::run<double>(p.problem(), o, nullptr, {}, &state).codes, result.codes)
           << name_of(level) << ", from iteration " << state.iteration;
     const Model<double> model = make_model(Result<double>(result), p.problem(), {}, {});
     for (const Figure& figure : pacewise::verify(model, p.problem(), {}, {}))
@@ -289,7 +289,7 @@ TEST(Descent, AnOffsetIsLearnedWithTheWeights) {
     EXPECT_LT((eigen(model.mend(p.problem())) - eigen(truth)).norm(), 0.03 * eigen(truth).norm());
     Options without = o;
     without.offset = false;
-    const auto alone = model_of(fit<double>(p.problem(), without, {}));
+    const Model<double> alone = fit<double>(p.problem(), without, {});
     const auto worse = alone.reconstruct(alone.codes.view(), alone.sample_scale);
     EXPECT_LT((eigen(rebuilt) - eigen(truth)).norm(), (eigen(worse) - eigen(truth)).norm());
   }
@@ -302,7 +302,7 @@ TEST(Descent, StopsAtAnyIteration) {
     o.max_iter = most;
     const auto result = verify::run<double>(p.problem(), o);
     EXPECT_EQ(result.termination, Termination::iteration_limit) << most;
-    EXPECT_EQ(result.state.iteration - result.state.schedule.before, most);
+    EXPECT_EQ(result.iteration - result.schedule.before, most);
     EXPECT_TRUE(std::isfinite(result.objective.total())) << most;
   }
 }

@@ -68,7 +68,7 @@ TYPED_TEST(EncodeOf, UnpacedCodesAreThoseOfTheCodesStep) {
   const auto model = planted_model(p);
   EncodeOptions options;
   options.paced = false;
-  const auto e = encode(model, p.problem(), options, {});
+  const auto e = model.encode(p.problem(), options, {});
   Matrix<T> S(8, 60);
   const Weights<T> none;
   const StepReport report = solve_codes<T>({p.X, none, model.dictionary, {model.beta}, {}}, S, {options.tol, 500}, {});
@@ -95,7 +95,7 @@ TYPED_TEST(EncodeOf, TheCertificateIsThatOfTheSlowPath) {
         for (int i = 0; i < 20; ++i) model.weights.push_back(static_cast<T>(0.05 * i));
       EncodeOptions options;
       options.paced = paced;
-      const auto e = encode(model, problem, options, {});
+      const auto e = model.encode(problem, options, {});
       const auto setting = setting_of(model, prepare(problem, Normalize::none), e);
       const double slow = reference::codes_certificate(setting);
       EXPECT_LE(slow, tolerance<T>().certificate) << name_of(level) << " paced " << paced;
@@ -124,7 +124,7 @@ TYPED_TEST(EncodeOf, WhatLiesUnderAHoleDoesNotMatter) {
     for (const Level level : {Level::none, Level::element}) {
       auto model = planted_model(p, level);
       model.normalization.kind = kind;
-      const auto first = encode<T>(model, {nan.view(), {}}, {}, {}), second = encode(model, masked, {}, {});
+      const auto first = model.encode({nan.view(), {}}, {}, {}), second = model.encode(masked, {}, {});
       EXPECT_EQ(first.codes, second.codes) << name_of(level);
       EXPECT_EQ(first.sample_scale, second.sample_scale) << name_of(level);
     }
@@ -138,8 +138,8 @@ TEST(Encode, HolesAreFilledByTheReconstruction) {
     if (random.uniform() < 0.2) holes.data()[i] = std::numeric_limits<double>::quiet_NaN();
   auto model = planted_model(p);
   model.beta = 1e-3;
-  const auto e = encode<double>(model, {holes.view(), {}}, {}, {});
-  const Matrix<double> back = reconstruct<double>(model, e.codes, e.sample_scale);
+  const auto e = model.encode({holes.view(), {}}, {}, {});
+  const Matrix<double> back = model.reconstruct(e.codes, e.sample_scale);
   double sum = 0, size = 0;
   for (Index i = 0; i < holes.size(); ++i)
     if (std::isnan(holes.data()[i])) {
@@ -158,7 +158,7 @@ TEST(Encode, PacedEncodingFindsTheCorruptedEntriesOfNewSamples) {
   o.atoms = 10;
   o.normalize = Normalize::none;
   o.graph = GraphKind::none;
-  const auto model = model_of(fit<double>(train.problem(), o, {}));
+  const Model<double> model = fit<double>(train.problem(), o, {});
   EXPECT_DOUBLE_EQ(model.entry_lambda, model.lambda);
 
   // new codes over the same dictionary
@@ -176,20 +176,20 @@ TEST(Encode, PacedEncodingFindsTheCorruptedEntriesOfNewSamples) {
   const Problem<double> problem{X.view(), {}};
   EncodeOptions unpaced;
   unpaced.paced = false;
-  const auto paced = encode(model, problem, {}, {}), plain = encode(model, problem, unpaced, {});
+  const auto paced = model.encode(problem, {}, {}), plain = model.encode(problem, unpaced, {});
   ASSERT_EQ(paced.weights.size(), bad.size());
   std::vector<double> distrust;
   for (const double v : paced.weights) distrust.push_back(1 - v);
   EXPECT_GT(auroc(distrust, bad), 0.9);
   const auto error = [&](const Encoding<double>& e) {
-    const auto back = reconstruct<double>(model, e.codes, e.sample_scale);
+    const auto back = model.reconstruct(e.codes, e.sample_scale);
     double sum = 0;
     for (Index i = 0; i < back.size(); ++i) sum += std::pow(back.data()[i] - clean.data()[i], 2);
     return sum;
   };
   EXPECT_LT(error(paced), 0.7 * error(plain)) << "what is corrupted no longer bends the codes";
   // and so does score(): the same entries stand out, and samples that have more of them
-  const auto trust = score(model, problem, {}, {});
+  const auto trust = model.score(problem, {}, {});
   std::vector<double> doubt;
   for (Index i = 0; i < X.size(); ++i) doubt.push_back(1 - trust.confidence.data()[i]);
   EXPECT_GT(auroc(doubt, bad), 0.9);
@@ -211,12 +211,12 @@ TEST(Encode, ReconstructUndoesTheNormalisation) {
     model.beta = 0;
     model.dictionary = Matrix<double>(20, 20);  // the identity codes anything
     for (Index i = 0; i < 20; ++i) model.dictionary(i, i) = 1;
-    const auto e = encode<double>(model, {X.view(), {}}, {}, {});
+    const auto e = model.encode({X.view(), {}}, {}, {});
     EXPECT_EQ(e.sample_scale.size(), kind == Normalize::unit ? 60u : 0u);
-    const auto back = reconstruct<double>(model, e.codes, e.sample_scale);
+    const auto back = model.reconstruct(e.codes, e.sample_scale);
     EXPECT_LE(distance(back, X), 1e-6) << static_cast<int>(kind);
     if (kind == Normalize::unit) {
-      const auto unit = reconstruct<double>(model, e.codes, {});
+      const auto unit = model.reconstruct(e.codes, {});
       for (Index j = 0; j < 60; ++j) {
         double norm = 0;
         for (Index i = 0; i < 20; ++i) norm += unit(i, j) * unit(i, j);
@@ -232,9 +232,9 @@ TEST(Encode, TrainingDataGetTheCodesOfTheirOwnProblem) {
     Options o = training_options(Level::none);
     o.normalize = kind;
     const auto result = fit<double>(p.problem(), o, {});
-    const auto model = model_of(result);
+    const Model<double> model = result;
     EXPECT_TRUE(std::isinf(model.lambda));
-    const auto e = encode(model, p.problem(), {}, {});
+    const auto e = model.encode(p.problem(), {}, {});
     Matrix<double> S(8, 60);
     solve_codes<double>({result.data.values, result.data.weights, model.dictionary, {model.beta}, {}}, S, {1e-8, 500},
                         {});
@@ -250,12 +250,12 @@ TEST(Encode, FeatureWeightsComeFromTheTraining) {
   Options o = training_options(Level::feature);
   o.normalize = Normalize::none;
   const auto result = fit<double>(p.problem(), o, {});
-  const auto model = model_of(result);
+  const Model<double> model = result;
   ASSERT_EQ(model.weights.size(), 20u);
-  const auto e = encode(model, p.problem(), {}, {});
+  const auto e = model.encode(p.problem(), {}, {});
   EXPECT_EQ(e.weights, model.weights);
   Problem<double> one{p.X.view().columns(3, 1), {}};
-  const auto alone = encode(model, one, {}, {});
+  const auto alone = model.encode(one, {}, {});
   for (Index k = 0; k < 8; ++k) EXPECT_NEAR(alone.codes(k, 0), e.codes(k, 3), 1e-6) << "new samples do not vote";
 }
 
@@ -265,10 +265,10 @@ TEST(Encode, CodesOfASampleDoNotDependOnTheOthers) {
   const auto p = synthetic::make<double>(recipe);
   for (const Level level : {Level::sample, Level::element}) {
     const auto model = planted_model(p, level, level == Level::sample ? 0.5 : 0.05);
-    const auto together = encode(model, p.problem(), {}, {});
+    const auto together = model.encode(p.problem(), {}, {});
     int first = together.iterations;
     for (Index j = 0; j < 60; j += 7) {
-      const auto alone = encode<double>(model, {p.X.view().columns(j, 1), {}}, {}, {});
+      const auto alone = model.encode({p.X.view().columns(j, 1), {}}, {}, {});
       EXPECT_LE(alone.iterations, together.iterations);
       first = std::min(first, alone.iterations);
       for (Index k = 0; k < 8; ++k) EXPECT_NEAR(alone.codes(k, 0), together.codes(k, j), 1e-6) << name_of(level) << j;
@@ -288,9 +288,9 @@ TEST(Encode, ScoresLieInTheUnitIntervalAndAreNaNWhereNothingIsObserved) {
   for (const Level level : {Level::none, Level::sample, Level::feature, Level::element}) {
     Options o = training_options(level);
     o.normalize = Normalize::none;
-    const auto model = model_of(fit<double>(p.problem(), o, {}));
+    const Model<double> model = fit<double>(p.problem(), o, {});
     EXPECT_GT(model.entry_lambda, 0) << name_of(level);
-    const auto trust = score(model, p.problem(), {}, {});
+    const auto trust = model.score(p.problem(), {}, {});
     ASSERT_EQ(trust.outlier_score.size(), 60u);
     for (Index j = 0; j < 60; ++j) {
       const double s = trust.outlier_score[static_cast<std::size_t>(j)];
@@ -311,7 +311,7 @@ TEST(Encode, ScoresLieInTheUnitIntervalAndAreNaNWhereNothingIsObserved) {
     }
   }
   // outliers of gross size stand out
-  const auto trust = score(planted_model(synthetic::make<double>(recipe)), p.problem(), {}, {});
+  const auto trust = planted_model(synthetic::make<double>(recipe)).score(p.problem(), {}, {});
   std::vector<double> scores;
   std::vector<bool> bad;
   for (std::size_t j = 0; j < 60; ++j)
@@ -332,11 +332,11 @@ TEST(Encode, InFoldsAnEntryIsJudgedByCodesThatHaveNotSeenIt) {
   for (const Level level : {Level::none, Level::sample, Level::element}) {
     auto model = planted_model(p, level, level == Level::sample ? 1.0 : 0.05);
     model.held_out_lambda.assign(20, 1.0);
-    const auto trust = score(model, p.problem(), alone, {});
+    const auto trust = model.score(p.problem(), alone, {});
     for (const Index i : {0, 7, 19}) {
       Matrix<double> X = p.X;
       for (Index j = 0; j < X.cols(); ++j) X(i, j) = std::numeric_limits<double>::quiet_NaN();
-      const auto e = encode<double>(model, {X.view(), {}}, {}, {});
+      const auto e = model.encode({X.view(), {}}, {}, {});
       for (Index j = 0; j < X.cols(); ++j) {
         double residual = p.X(i, j);
         for (Index k = 0; k < p.B.cols(); ++k) residual -= p.B(i, k) * e.codes(k, j);
@@ -350,11 +350,11 @@ TEST(Encode, CalibrationTellsWhatIsUsualInFolds) {
   const auto p = synthetic::make<double>({});
   auto model = planted_model(p, Level::element);
   const EncodeOptions plain{.folds = 0}, folds{.folds = 5};
-  EXPECT_EQ(score(model, p.problem(), {}, {}).confidence, score(model, p.problem(), plain, {}).confidence);
+  EXPECT_EQ(model.score(p.problem(), {}, {}).confidence, model.score(p.problem(), plain, {}).confidence);
   const auto trust = calibrate(model, p.problem(), {}, {});
   ASSERT_EQ(model.held_out_lambda.size(), 20U);
-  EXPECT_EQ(score(model, p.problem(), {}, {}).confidence, trust.confidence);
-  EXPECT_EQ(score(model, p.problem(), folds, {}).confidence, trust.confidence);
+  EXPECT_EQ(model.score(p.problem(), {}, {}).confidence, trust.confidence);
+  EXPECT_EQ(model.score(p.problem(), folds, {}).confidence, trust.confidence);
   // clean data: few of their entries are beyond three robust standard deviations
   Index doubted = 0;
   for (Index k = 0; k < trust.confidence.size(); ++k) doubted += trust.confidence.data()[k] < 0.5 ? 1 : 0;
@@ -378,8 +378,8 @@ TEST(Encode, ScoresDoNotDependOnTheUnitOfTheUserWeights) {
       Options o = training_options(level);
       o.normalize = Normalize::none;
       o.alpha = o.gamma = 0;
-      const auto model = model_of(fit<double>(problem, o, {}));
-      scores.push_back(score(model, problem, {}, {}).outlier_score);
+      const Model<double> model = fit<double>(problem, o, {});
+      scores.push_back(model.score(problem, {}, {}).outlier_score);
     }
     for (std::size_t j = 0; j < 60; ++j) EXPECT_NEAR(scores[1][j], scores[0][j], 1e-4) << name_of(level);
   }
@@ -388,14 +388,14 @@ TEST(Encode, ScoresDoNotDependOnTheUnitOfTheUserWeights) {
 TEST(Encode, MisuseIsNamed) {
   const auto p = synthetic::make<double>({}), other = synthetic::make<double>({19, 10, 8});
   const auto model = planted_model(p);
-  const std::string text = synthetic::error_of([&] { encode(model, other.problem(), {}, {}); });
+  const std::string text = synthetic::error_of([&] { model.encode(other.problem(), {}, {}); });
   EXPECT_NE(text.find("features of the data = 19"), std::string::npos) << text;
   EXPECT_NE(text.find("= 20"), std::string::npos) << text;
-  EXPECT_NE(synthetic::error_of([&] { score(model, other.problem(), {}, {}); }), "accepted");
+  EXPECT_NE(synthetic::error_of([&] { model.score(other.problem(), {}, {}); }), "accepted");
   const Matrix<double> codes(7, 3), fit_codes(8, 3);
-  EXPECT_NE(synthetic::error_of([&] { reconstruct<double>(model, codes, {}); }).find("= 7"), std::string::npos);
+  EXPECT_NE(synthetic::error_of([&] { model.reconstruct(codes, {}); }).find("= 7"), std::string::npos);
   EXPECT_NE(synthetic::error_of([&] {
-              reconstruct<double>(model, fit_codes, {1, 1});
+              model.reconstruct(fit_codes, {1, 1});
             }).find("sample_scale = 2"),
             std::string::npos);
 }
@@ -405,7 +405,7 @@ TEST(Encode, CancelledEncodingReturns) {
   std::atomic<bool> cancel{true};
   Control control;
   control.cancel = &cancel;
-  const auto e = encode(planted_model(p, Level::element), p.problem(), {}, control);
+  const auto e = planted_model(p, Level::element).encode(p.problem(), {}, control);
   EXPECT_FALSE(e.report.converged);
   EXPECT_EQ(e.codes.cols(), 60);
 }

@@ -9,10 +9,8 @@ template <class T = double>
 Result<T> sane(const Problem<T>& problem, const Options& options, const std::string& where) {
   const auto result = run(problem, options);
   EXPECT_NE(result.termination, Termination::numerical_trouble) << where << ": " << result.detail;
-  for (Index i = 0; i < result.state.dictionary.size(); ++i)
-    EXPECT_TRUE(std::isfinite(result.state.dictionary.data()[i])) << where;
-  for (Index i = 0; i < result.state.codes.size(); ++i)
-    EXPECT_TRUE(std::isfinite(result.state.codes.data()[i])) << where;
+  for (Index i = 0; i < result.dictionary.size(); ++i) EXPECT_TRUE(std::isfinite(result.dictionary.data()[i])) << where;
+  for (Index i = 0; i < result.codes.size(); ++i) EXPECT_TRUE(std::isfinite(result.codes.data()[i])) << where;
   check_reports(result, where);
   check_history(result, where);
   return result;
@@ -76,7 +74,7 @@ TEST(FitEdges, TheQuantilePaceAlwaysSelectsSomebody) {
   const auto one = synthetic::make<double>({20, 1, 8});
   for (const Problem<double>& problem : {Problem<double>{equal.view(), {}}, one.problem()}) {
     const auto result = run(problem, small_options(Level::sample));
-    for (const Record& r : result.state.history)
+    for (const Record& r : result.history)
       if (r.phase == Phase::paced) {
         EXPECT_GT(r.mean_weight, 0) << problem.values.cols << " samples, iteration " << r.iteration;
         EXPECT_GT(r.density, 0) << problem.values.cols << " samples, iteration " << r.iteration;
@@ -117,7 +115,7 @@ TEST(FitEdges, ASampleAndAFeatureWithoutData) {
       if (!graph) o.graph = GraphKind::none;
       const auto result = sane(p.problem(), o, std::string(name_of(level)));
       EXPECT_TRUE(noted(result.notes, "no observed entry")) << join(result.notes);
-      for (Index k = 0; k < 8 && !graph; ++k) EXPECT_EQ(result.state.codes(k, 5), 0) << "nothing to code";
+      for (Index k = 0; k < 8 && !graph; ++k) EXPECT_EQ(result.codes(k, 5), 0) << "nothing to code";
     }
 }
 
@@ -138,7 +136,7 @@ TEST(FitEdges, BetaZero) {
     Options o = small_options(level);
     o.beta = 0;
     const auto result = sane(p.problem(), o, std::string(name_of(level)));
-    EXPECT_EQ(result.state.beta, 0);
+    EXPECT_EQ(result.beta, 0);
   }
 }
 
@@ -177,7 +175,7 @@ TEST(FitGraph, NoneGivenAndPoints) {
   EXPECT_TRUE(none.graph.laplacian.empty());
   EXPECT_EQ(none.objective.manifold, 0);
   EXPECT_EQ(none.objective.consistency, 0);
-  EXPECT_TRUE(none.state.consistency.empty());
+  EXPECT_TRUE(none.consistency.empty());
 
   Graph ring;
   zoo::ring(60, ring.laplacian, ring.incidence);

@@ -86,7 +86,7 @@ TEST(Fit, ConvergesWhenTheObjectiveStalls) {
     o.tol = 1e-3;
     const auto result = run(p.problem(), o);
     EXPECT_EQ(result.termination, Termination::converged) << name_of(level);
-    const auto& h = result.state.history;
+    const auto& h = result.history;
     ASSERT_GE(h.size(), 2u);
     EXPECT_LE(std::abs(h[h.size() - 2].objective.total() - h.back().objective.total()),
               1e-3 * h.back().objective.magnitude());
@@ -100,7 +100,7 @@ TEST(Fit, IterationLimit) {
     o.max_iter = 3;
     const auto result = run(p.problem(), o);
     EXPECT_EQ(result.termination, Termination::iteration_limit);
-    EXPECT_EQ(result.state.iteration, 3);
+    EXPECT_EQ(result.iteration, 3);
     check_reports(result, "iteration limit");
   }
 }
@@ -111,8 +111,8 @@ TEST(Fit, DeadlineInThePastReturnsTheStart) {
   control.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
   const auto result = fit(p.problem(), small_options(), control);
   EXPECT_EQ(result.termination, Termination::time_limit);
-  EXPECT_EQ(result.state.iteration, 0);
-  EXPECT_TRUE(result.state.history.empty());
+  EXPECT_EQ(result.iteration, 0);
+  EXPECT_TRUE(result.history.empty());
   EXPECT_NE(result.detail.find("deadline"), std::string::npos) << result.detail;
   check_reports(result, "deadline in the past");
 }
@@ -130,7 +130,7 @@ TEST(Fit, DeadlineWithinTheRunReturnsTheLastCompletedIteration) {
     control.deadline = began + std::chrono::microseconds(static_cast<long>(seconds * 1e6));
     const auto result = fit(p.problem(), o, control);
     EXPECT_EQ(result.termination, Termination::time_limit);
-    EXPECT_EQ(static_cast<int>(result.state.history.size()), result.state.iteration);
+    EXPECT_EQ(static_cast<int>(result.history.size()), result.iteration);
     check_reports(result, "deadline after " + std::to_string(seconds));
     const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     EXPECT_LT(took, seconds + (synthetic::sanitized ? 20 : 3));
@@ -150,9 +150,9 @@ TEST(Fit, TheCallbackSeesEveryIterationAndStopsTheRun) {
   });
   EXPECT_EQ(calls, 5);
   EXPECT_EQ(result.termination, Termination::cancelled);
-  EXPECT_EQ(result.state.iteration, 5);
-  EXPECT_EQ(result.state.dictionary, seen.dictionary);
-  EXPECT_EQ(result.state.codes, seen.codes);
+  EXPECT_EQ(result.iteration, 5);
+  EXPECT_EQ(result.dictionary, seen.dictionary);
+  EXPECT_EQ(result.codes, seen.codes);
   check_reports(result, "stopped by the callback");
 }
 
@@ -169,10 +169,10 @@ TEST(Fit, TheCancelFlagReturnsTheLastCompletedIteration) {
     return true;
   });
   EXPECT_EQ(result.termination, Termination::cancelled);
-  EXPECT_EQ(result.state.iteration, 7);
-  EXPECT_EQ(result.state.dictionary, seen.dictionary);
-  EXPECT_EQ(result.state.codes, seen.codes);
-  EXPECT_EQ(result.state.weights, seen.weights);
+  EXPECT_EQ(result.iteration, 7);
+  EXPECT_EQ(result.dictionary, seen.dictionary);
+  EXPECT_EQ(result.codes, seen.codes);
+  EXPECT_EQ(result.State<double>::weights, seen.weights);
   check_reports(result, "cancelled");
   cancel = true;
   EXPECT_EQ(fit<double>(p.problem(), small_options(), control).termination, Termination::cancelled);
@@ -192,14 +192,14 @@ TEST(Fit, ResumedRunsEndWithTheSameBits) {
         const auto rest = run<double>(p.problem(), o, nullptr, {}, &states[t]);
         const std::string where = std::string(name_of(level)) + ", " + std::string(name_of(pace)) +
                                   ", from iteration " + std::to_string(t + 1);
-        EXPECT_EQ(rest.state.dictionary, whole.state.dictionary) << where;
-        EXPECT_EQ(rest.state.codes, whole.state.codes) << where;
-        EXPECT_EQ(rest.state.consistency, whole.state.consistency) << where;
+        EXPECT_EQ(rest.dictionary, whole.dictionary) << where;
+        EXPECT_EQ(rest.codes, whole.codes) << where;
+        EXPECT_EQ(rest.consistency, whole.consistency) << where;
         EXPECT_EQ(rest.weights, whole.weights) << where;
         EXPECT_EQ(rest.objective.total(), whole.objective.total()) << where;
         EXPECT_EQ(rest.termination, whole.termination) << where;
-        EXPECT_EQ(rest.state.history.size(), whole.state.history.size()) << where;
-        EXPECT_GE(rest.state.seconds, states[t].seconds) << where;
+        EXPECT_EQ(rest.history.size(), whole.history.size()) << where;
+        EXPECT_GE(rest.seconds, states[t].seconds) << where;
       }
     }
 }
@@ -212,23 +212,23 @@ TEST(Fit, ResumingAFinishedRunGivesItsResultAgain) {
   o.max_iter = 1000;
   const auto whole = run(p.problem(), o);
   ASSERT_EQ(whole.termination, Termination::converged);
-  const auto again = run<double>(p.problem(), o, nullptr, {}, &whole.state);
+  const auto again = run<double>(p.problem(), o, nullptr, {}, &whole);
   EXPECT_EQ(again.termination, Termination::converged);
-  EXPECT_EQ(again.state.iteration, whole.state.iteration);
-  EXPECT_EQ(again.state.codes, whole.state.codes);
+  EXPECT_EQ(again.iteration, whole.iteration);
+  EXPECT_EQ(again.codes, whole.codes);
 }
 
 TEST(Fit, ARunThatHitItsIterationLimitGoesOnWithALargerOne) {
   const auto p = synthetic::make<double>(with_outliers());
   Options o = small_options();
   const auto whole = run(p.problem(), o);
-  ASSERT_GT(whole.state.iteration, 8);
+  ASSERT_GT(whole.iteration, 8);
   o.max_iter = 8;
   const auto part = run(p.problem(), o);
   ASSERT_EQ(part.termination, Termination::iteration_limit);
-  const auto rest = run<double>(p.problem(), small_options(), nullptr, {}, &part.state);
-  EXPECT_EQ(rest.state.iteration, whole.state.iteration);
-  EXPECT_EQ(rest.state.codes, whole.state.codes);
+  const auto rest = run<double>(p.problem(), small_options(), nullptr, {}, &part);
+  EXPECT_EQ(rest.iteration, whole.iteration);
+  EXPECT_EQ(rest.codes, whole.codes);
 }
 
 TEST(Fit, AStateOfOtherDataIsNotResumed) {
@@ -236,9 +236,9 @@ TEST(Fit, AStateOfOtherDataIsNotResumed) {
   Options o = small_options();
   o.max_iter = 8;
   const auto result = run(p.problem(), o);
-  EXPECT_THROW(run<double>(other.problem(), o, nullptr, {}, &result.state), Error);
+  EXPECT_THROW(run<double>(other.problem(), o, nullptr, {}, &result), Error);
   o.atoms = 9;
-  EXPECT_THROW(run<double>(p.problem(), o, nullptr, {}, &result.state), Error);
+  EXPECT_THROW(run<double>(p.problem(), o, nullptr, {}, &result), Error);
 }
 
 TEST(Fit, TheQuantilePaceSelectsTheShareItSays) {
@@ -250,7 +250,7 @@ TEST(Fit, TheQuantilePaceSelectsTheShareItSays) {
     o.final = 0.9;
     o.pace_iter = steps;
     int at = 0;
-    for (const Record& r : run(p.problem(), o).state.history) {
+    for (const Record& r : run(p.problem(), o).history) {
       if (r.phase != Phase::paced) continue;
       // hard weights are those of the beginning of the iteration: mean v is the share let in
       EXPECT_NEAR(r.mean_weight, quantile_share(o, at++), 0.01) << steps << " steps, iteration " << r.iteration;
@@ -283,14 +283,14 @@ TEST(Fit, DeadAtomsAreReplacedAndNeverByAnOutlier) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     state.random = seed;
     const auto result = run<double>(p.problem(), o, nullptr, {}, &state);
-    ASSERT_EQ(result.state.iteration, 1) << result.detail;
-    EXPECT_EQ(result.state.history.front().dead_atoms, 1);
+    ASSERT_EQ(result.iteration, 1) << result.detail;
+    EXPECT_EQ(result.history.front().dead_atoms, 1);
     // which sample is it?
     Index found = -1;
     for (Index j = 0; j < p.X.cols(); ++j) {
       double dot = 0, norm = 0;
       for (Index i = 0; i < p.X.rows(); ++i) {
-        dot += p.X(i, j) * result.state.dictionary(i, 3);
+        dot += p.X(i, j) * result.dictionary(i, 3);
         norm += p.X(i, j) * p.X(i, j);
       }
       if (dot > (1 - 1e-12) * std::sqrt(norm)) found = j;
@@ -345,9 +345,9 @@ TEST(Fit, TrimmedLearningRecoversTheDictionaryBetterUnderOutliers) {
     o.polish = 0;
     o.pace_iter = 15;
     o.seed = static_cast<std::uint64_t>(seed);
-    trimmed += synthetic::recovery(p.B, run(p.problem(), o).state.dictionary) / repeats;
+    trimmed += synthetic::recovery(p.B, run(p.problem(), o).dictionary) / repeats;
     o.level = Level::none;
-    plain += synthetic::recovery(p.B, run(p.problem(), o).state.dictionary) / repeats;
+    plain += synthetic::recovery(p.B, run(p.problem(), o).dictionary) / repeats;
   }
   EXPECT_GT(trimmed, plain + 0.02) << "plain " << plain;
 }

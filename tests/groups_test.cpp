@@ -168,7 +168,7 @@ TEST(Groups, FindBlocksAndAreCertifiedVerifiedAndResumed) {
   EXPECT_GT(auroc(doubt, p.hidden), auroc(of_entries, p.hidden) + 0.02);
   for (const State<double>& state : states) {
     const auto resumed = verify::run<double>({p.X.view(), {}}, o, nullptr, {}, &state);
-    EXPECT_EQ(resumed.state.codes, result.state.codes) << state.iteration;
+    EXPECT_EQ(resumed.codes, result.codes) << state.iteration;
     EXPECT_EQ(resumed.weights, result.weights) << state.iteration;
   }
   const Problem<double> problem{p.X.view(), {}};

@@ -302,16 +302,16 @@ Result<T> run(const Problem<T>& problem, const Options& options, int threads = 1
 
 template <class T>
 void expect_same(const Result<T>& a, const Result<T>& b, const std::string& where) {
-  EXPECT_EQ(a.state.dictionary, b.state.dictionary) << where;
-  EXPECT_EQ(a.state.codes, b.state.codes) << where;
-  EXPECT_EQ(a.state.consistency, b.state.consistency) << where;
+  EXPECT_EQ(a.dictionary, b.dictionary) << where;
+  EXPECT_EQ(a.codes, b.codes) << where;
+  EXPECT_EQ(a.consistency, b.consistency) << where;
   EXPECT_EQ(a.weights, b.weights) << where;
   EXPECT_EQ(a.objective.total(), b.objective.total()) << where;
   EXPECT_EQ(a.certificate.codes, b.certificate.codes) << where;
   EXPECT_EQ(a.certificate.dictionary, b.certificate.dictionary) << where;
-  ASSERT_EQ(a.state.history.size(), b.state.history.size()) << where;
-  for (std::size_t i = 0; i < a.state.history.size(); ++i)
-    ASSERT_EQ(a.state.history[i].objective.total(), b.state.history[i].objective.total()) << where << " record " << i;
+  ASSERT_EQ(a.history.size(), b.history.size()) << where;
+  for (std::size_t i = 0; i < a.history.size(); ++i)
+    ASSERT_EQ(a.history[i].objective.total(), b.history[i].objective.total()) << where << " record " << i;
 }
 
 TEST(Limits, AFitHasTheSameBitsForAnyNumberOfThreads) {
@@ -342,7 +342,7 @@ TEST(Limits, SameSeedSameBitsOtherSeedOtherBits) {
   const auto first = run(p.problem(), o);
   expect_same(run(p.problem(), o), first, "repeated");
   o.seed = 43;
-  EXPECT_NE(run(p.problem(), o).state.dictionary, first.state.dictionary);
+  EXPECT_NE(run(p.problem(), o).dictionary, first.dictionary);
 }
 
 TEST(Limits, ANotYetPacedFitIsPlainSparseCoding) {
@@ -355,8 +355,8 @@ TEST(Limits, ANotYetPacedFitIsPlainSparseCoding) {
     o.level = level;
     o.warm_iter = 1000;
     const auto got = run(p.problem(), o);
-    EXPECT_EQ(got.state.dictionary, expected.state.dictionary) << name_of(level);
-    EXPECT_EQ(got.state.codes, expected.state.codes) << name_of(level);
+    EXPECT_EQ(got.dictionary, expected.dictionary) << name_of(level);
+    EXPECT_EQ(got.codes, expected.codes) << name_of(level);
     EXPECT_TRUE(std::isinf(got.lambda));
   }
 }

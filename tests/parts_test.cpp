@@ -24,9 +24,9 @@ synthetic::Recipe recipe() {
 
 /// Every number of the state and the result
 void expect_same(const Result<double>& a, const Result<double>& b, const std::string& where) {
-  EXPECT_EQ(a.state.dictionary, b.state.dictionary) << where;
-  EXPECT_EQ(a.state.codes, b.state.codes) << where;
-  EXPECT_EQ(a.state.consistency, b.state.consistency) << where;
+  EXPECT_EQ(a.dictionary, b.dictionary) << where;
+  EXPECT_EQ(a.codes, b.codes) << where;
+  EXPECT_EQ(a.consistency, b.consistency) << where;
   EXPECT_EQ(a.weights, b.weights) << where;
   EXPECT_EQ(a.losses, b.losses) << where;
   EXPECT_EQ(a.objective.total(), b.objective.total()) << where;

@@ -47,9 +47,9 @@ Result<T> run(const Problem<T>& problem, const Options& options, const Callback<
 /// v with which the returned point was computed; empty: all 1. Cheap iterations leave none behind: those at its losses.
 template <class T>
 const Vector<T>& used_weights(const Result<T>& result) {
-  if (result.state.descent.settled) return result.weights;
-  return result.state.weights.empty() && !std::isinf(result.state.schedule.lambda) ? result.weights
-                                                                                   : result.state.weights;
+  if (result.descent.settled) return result.weights;
+  return result.State<T>::weights.empty() && !std::isinf(result.schedule.lambda) ? result.weights
+                                                                                 : result.State<T>::weights;
 }
 
 /// Cheap iterations are evaluated in float.
@@ -60,7 +60,7 @@ inline double record_tolerance(const Record& r, double exact) {
 /// The returned point in plain matrices, w v multiplied out
 template <class T>
 reference::Setting setting_of(const Result<T>& result) {
-  const State<T>& state = result.state;
+  const State<T>& state = result;
   const Options& o = result.options;
   const Index m = result.data.values.rows(), n = result.data.values.cols();
   reference::Setting s;
@@ -91,7 +91,7 @@ reference::Setting setting_of(const Result<T>& result) {
 /// sum of F over the units with data
 template <class T>
 double slow_pace(const Result<T>& result) {
-  const State<T>& state = result.state;
+  const State<T>& state = result;
   const Level level = result.options.level;
   const double lambda = state.descent.settled ? state.descent.lambda : state.schedule.lambda;
   if (level == Level::none || std::isinf(lambda)) return 0;
@@ -160,15 +160,15 @@ void check_reports(const Result<T>& result, const std::string& where) {
   EXPECT_NEAR(result.objective.manifold, static_cast<double>(slow.manifold), tol) << where;
   EXPECT_NEAR(result.objective.consistency, static_cast<double>(slow.consistency), tol) << where;
   EXPECT_NEAR(result.objective.pace, slow_pace(result), tol) << where;
-  if (!result.state.history.empty()) {
-    const Record& last = result.state.history.back();
+  if (!result.history.empty()) {
+    const Record& last = result.history.back();
     EXPECT_NEAR(last.objective.total(), result.objective.total(), record_tolerance(last, tol)) << where;
   }
   // a descending pace reads weights off where it ended, not at the returned point
-  const Descent<T>& descent = result.state.descent;
-  Vector<T> losses = unit_losses<T>(result.data.values, result.data.weights,
-                                    descent.settled ? descent.dictionary : result.state.dictionary,
-                                    descent.settled ? descent.codes : result.state.codes, result.options.level, {});
+  const Descent<T>& descent = result.descent;
+  Vector<T> losses =
+      unit_losses<T>(result.data.values, result.data.weights, descent.settled ? descent.dictionary : result.dictionary,
+                     descent.settled ? descent.codes : result.codes, result.options.level, {});
   ASSERT_EQ(result.losses.size(), losses.size()) << where;
   const Index m = result.data.values.rows();
   if (const Groups groups = Groups::of(result.options, m, result.groups); !groups.empty())
@@ -188,8 +188,8 @@ void check_reports(const Result<T>& result, const std::string& where) {
 
 template <class T>
 void check_history(const Result<T>& result, const std::string& where) {
-  const auto& history = result.state.history;
-  ASSERT_EQ(static_cast<int>(history.size()), result.state.iteration) << where;
+  const auto& history = result.history;
+  ASSERT_EQ(static_cast<int>(history.size()), result.iteration) << where;
   constexpr bool wide = std::is_same_v<T, double>;
   const double slack = wide ? (result.options.exact_steps ? 1e-9 : 1e-6) : 1e-4;  // cheap steps: products in float
   double squares = 0;  // gamma |H - Q S|^2 is a difference of numbers up to gamma |H|^2

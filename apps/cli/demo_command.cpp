@@ -67,7 +67,7 @@ double entry_auroc_of(const DemoImages& images, const Matrix<float>& confidence)
 /// it or, without a pace, at the end; and the images it gives back, mended by its weights or, without any,
 /// reconstructed.
 void judge(const DemoImages& images, const Control& control, Outcome& out) {
-  const Model<float> model = model_of(out.result);
+  const Model<float>& model = out.result;
   const Data<float>& data = out.result.data;
   const Index n = images.values.cols(), m = images.values.rows();
   const Descent<float>& descent = model.descent;
@@ -85,7 +85,7 @@ void judge(const DemoImages& images, const Control& control, Outcome& out) {
   out.entry_auroc = auroc(out.loss, images.changed);
   out.entry_precision = average_precision(out.loss, images.changed);
   const Matrix<float> back =
-      descent.settled ? model.mend(images.values) : reconstruct<float>(model, model.codes.view(), model.sample_scale);
+      descent.settled ? model.mend(images.values) : model.reconstruct(model.codes.view(), model.sample_scale);
   double apart = 0, size = 0, given = 0;
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i) {  // on the scale of unit norm
@@ -106,7 +106,7 @@ void score_images(const DemoImages& images, const Control& control, Outcome& out
   problem.values = images.values.view();
   EncodeOptions options;
   options.tol = 1e-4;
-  const Trust<float> trust = score(model_of(out.result), problem, options, control);
+  const Trust<float> trust = out.result.score(problem, options, control);
   out.score_entry_auroc = entry_auroc_of(images, trust.confidence);
   out.score_image_auroc = auroc({trust.outlier_score.begin(), trust.outlier_score.end()}, images.corrupted);
 }
@@ -131,7 +131,7 @@ void cluster(const DemoImages& images, const Control& control, Outcome& out) {
   options.clusters = images.classes;
   options.runs = 10;
   options.unit_norm = true;
-  const std::vector<KMeansRun> runs = kmeans<float>(out.result.state.codes, options, control);
+  const std::vector<KMeansRun> runs = kmeans<float>(out.result.codes, options, control);
   for (const KMeansRun& run : runs) {
     const Scores s = clustering_scores(images.labels, run.assignment);
     const double share = 1 / static_cast<double>(runs.size());
@@ -206,7 +206,7 @@ std::string evidence(const DemoImages& images, const Outcome& o) {
       if (images.corrupted[static_cast<std::size_t>(j)] && images.occluded[static_cast<std::size_t>(j)] == occluded)
         chosen.push_back(j);
   const auto width = static_cast<Index>(chosen.size());
-  const Model<float> model = model_of(o.result);
+  const Model<float>& model = o.result;
   const Matrix<float> mended = model.mend(images.values);
   Matrix<float> tiles(m, 4 * width);
   for (Index c = 0; c < width; ++c) {
@@ -300,8 +300,8 @@ std::string page_of(const std::vector<Scene>& scenes) {
       "shows "
       "what the methods do, not which is better.");
   const Outcome& last = scenes.back().outcomes.back();
-  add_convergence(page, last.result.state.history);
-  add_atoms(page, last.result.state.dictionary, kSide, kSide);
+  add_convergence(page, last.result.history);
+  add_atoms(page, last.result.dictionary, kSide, kSide);
   return page.html();
 }
 

@@ -86,7 +86,7 @@ class FitRun {
     adopt_checkpoint();
     check_memory<T>(options_, table_.features(), table_.samples());
     Result<T> result = fit_data();
-    if (result.termination == Termination::cancelled) return interrupted_with(result.state);
+    if (result.termination == Termination::cancelled) return interrupted_with(result);
     return conclude(write(std::move(result)));
   }
 

@@ -148,13 +148,13 @@ std::string fit_page(const FitReport<T>& report) {
     page.markup(stage_chart(report.model.descent.stages, report.model.descent.chosen));
     page.table(stages);
   }
-  add_convergence(page, r.state.history);
+  add_convergence(page, r.history);
   if (r.options.level == Level::none)
     add_first_samples(page, report, shape);
   else
     add_trust(page, report, shape);
   add_clusters(page, report);
-  add_atoms(page, r.state.dictionary, shape.first, shape.second);
+  add_atoms(page, r.dictionary, shape.first, shape.second);
   return page.html();
 }
 

@@ -62,7 +62,7 @@ int encode_with(const ModelDataArguments& a, const Model<T>& model, Console& con
   EncodeOptions options;
   options.paced = !a.plain;
   const Control control = control_of(a.data);
-  const Encoding<T> e = pursuit ? pursue(a, model, in.problem, control) : encode(model, in.problem, options, control);
+  const Encoding<T> e = pursuit ? pursue(a, model, in.problem, control) : model.encode(in.problem, options, control);
   stop_if_interrupted();
   console.notes(e.notes);
   write_codes(a.output, e.codes);
@@ -87,7 +87,7 @@ int mend_with(const ModelDataArguments& a, const Model<T>& model, Console& conso
   console.stage(fmt::format("mending {} samples", in.table.samples()));
   EncodeOptions options;
   options.paced = !a.plain;
-  const Matrix<T> data = mend(model, in.problem, options, control_of(a.data));
+  const Matrix<T> data = model.mend(in.problem, options, control_of(a.data));
   stop_if_interrupted();
   write_table<T>(a.output, data.view());
   return kDone;
@@ -124,7 +124,7 @@ int score_with(const ModelDataArguments& a, const Model<T>& model, Console& cons
   EncodeOptions options;
   options.paced = !a.plain;
   options.folds = a.folds;
-  const Trust<T> trust = score(model, in.problem, options, control_of(a.data));
+  const Trust<T> trust = model.score(in.problem, options, control_of(a.data));
   stop_if_interrupted();
   if (!a.confidence.empty()) write_table<T>(a.confidence, trust.confidence.view());
   const auto n = static_cast<Index>(trust.outlier_score.size());
@@ -161,7 +161,7 @@ int reconstruct_with(const ReconstructArguments& a, const Model<T>& model, Conso
     for (Index i = 0; i < count; ++i)
       scale[static_cast<std::size_t>(i)] = table.features() == 1 ? table.values(0, i) : table.values(i, 0);
   }
-  const Matrix<T> data = reconstruct<T>(model, codes.values, scale);
+  const Matrix<T> data = model.reconstruct(codes.values, scale);
   write_table<T>(a.output, data.view());
   return kDone;
 }

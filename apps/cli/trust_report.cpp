@@ -62,7 +62,7 @@ Matrix<T> with_reconstructions(const Result<T>& r, const std::vector<Index>& sam
     const T low = *least, span = *most > *least ? *most - *least : T(1);
     for (Index i = 0; i < m; ++i) {
       T model = 0;
-      for (Index k = 0; k < r.state.codes.rows(); ++k) model += r.state.dictionary(i, k) * r.state.codes(k, j);
+      for (Index k = 0; k < r.codes.rows(); ++k) model += r.dictionary(i, k) * r.codes(k, j);
       if (r.data.weights(i, j) > T(0)) tiles(i, tile) = (x[i] - low) / span;
       tiles(i, tile + across) = (model - low) / span;
     }
@@ -207,7 +207,7 @@ std::vector<double> distrust(const Result<T>& r) {
     control.threads = r.threads;
     Weights<T> trusted = r.data.weights;
     combine(r.data.weights, r.weights, level, m, n, trusted);
-    over_trusted = unit_losses<T>(r.data.values, trusted, r.state.dictionary, r.state.codes, Level::sample, control);
+    over_trusted = unit_losses<T>(r.data.values, trusted, r.dictionary, r.codes, Level::sample, control);
     loss = over_trusted.data();
     scale = std::accumulate(over_trusted.begin(), over_trusted.end(), 0.0) / static_cast<double>(n);
   }

@@ -232,7 +232,7 @@ nb::dict encode_rows(const Rows<T>& X, const Held& held, bool paced, double tol,
   const Problem<T> problem{view(X), {}};
   Encoding<T> e;
   run(threads,
-      [&](const Control& control) { e = encode(*model, problem, encode_options(paced, tol, max_iter), control); });
+      [&](const Control& control) { e = (*model).encode(problem, encode_options(paced, tol, max_iter), control); });
   nb::dict d;
   d["certificate"] = e.report.certificate;
   d["iterations"] = e.iterations;
@@ -252,7 +252,7 @@ nb::tuple score_rows(const Rows<T>& X, const Held& held, std::optional<int> fold
   EncodeOptions options = encode_options(paced, tol, max_iter);
   options.folds = folds;
   Trust<T> trust;
-  run(threads, [&](const Control& control) { trust = score(*model, problem, options, control); });
+  run(threads, [&](const Control& control) { trust = (*model).score(problem, options, control); });
   return nb::make_tuple(to_line(std::move(trust.outlier_score)), to_rows(std::move(trust.confidence)));
 }
 
@@ -262,7 +262,7 @@ nb::object mend_rows(const Rows<T>& X, const Held& held, bool paced, double tol,
   const Problem<T> problem{view(X), {}};
   Matrix<T> out;
   run(threads,
-      [&](const Control& control) { out = mend(*model, problem, encode_options(paced, tol, max_iter), control); });
+      [&](const Control& control) { out = (*model).mend(problem, encode_options(paced, tol, max_iter), control); });
   return to_rows(std::move(out));
 }
 
@@ -271,7 +271,7 @@ nb::object reconstruct_rows(const Rows<T>& codes, const Held& held, const MaybeL
   const InPrecision<T> model(held);
   const Vector<T> scale = sample_scale ? copy(*sample_scale) : Vector<T>();
   Matrix<T> out;
-  run(1, [&](const Control&) { out = reconstruct<T>(*model, view(codes), scale); });
+  run(1, [&](const Control&) { out = (*model).reconstruct(view(codes), scale); });
   return to_rows(std::move(out));
 }
 

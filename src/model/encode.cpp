@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "algebra/dense.hpp"
 #include "algebra/random.hpp"
 #include "model/part.hpp"
 #include "pace/descent.hpp"
@@ -305,99 +304,51 @@ void to_units_of_data(const Model<T>& model, const Vector<T>& sample_scale, Matr
 }  // namespace
 
 template <class T>
-Model<T> model_of(Result<T> result) {
-  Model<T> model;
-  model.options = result.options;
-  model.samples = result.data.values.cols();
-  model.features = result.data.values.rows();
-  model.termination = result.termination;
-  model.detail = std::move(result.detail);
-  model.objective = result.objective;
-  model.certificate = result.certificate;
-  model.lambda = result.lambda;
-  model.selected = result.selected;
-  model.density = result.density;
-  model.notes = std::move(result.notes);
-  const Descent<T>& descent = result.state.descent;
-  if (weighs_entries(model.options.level) && !std::isinf(model.lambda)) {
-    model.entry_lambda = model.lambda;
-  } else if (const auto moderate = std::find_if(descent.stages.begin(), descent.stages.end(),
-                                                [](const Stage& stage) { return stage.scale <= 4; });
-             model.options.level == Level::element && descent.settled && moderate != descent.stages.end()) {
-    model.entry_lambda = moderate->lambda;  // nothing was wrong: what is as far off as an entry of that stage would be
-  } else {                                  // no pace on entries: the loss that 95% of the training entries stay below
-    Control control;
-    control.threads = result.threads;
-    const Index m = result.data.values.rows();
-    const LossesInPieces<T> losses = [&](const auto& use) {
-      for_each_residual<T, T>(result.data.values, descent.settled ? descent.dictionary : result.state.dictionary,
-                              descent.settled ? descent.codes : result.state.codes, control,
-                              [&](Index first, MatrixView<T> R, MatrixView<const T>, int worker) {
-                                for (Index j = 0; j < R.cols; ++j) {
-                                  for (Index i = 0; i < m; ++i) R(i, j) *= R(i, j);
-                                  weigh(result.data.weights, first + j, R.col(j), m);
-                                }
-                                use(first / kBlock, R.data, m * R.cols, worker);
-                              });
-    };
-    model.entry_lambda = loss_quantile<T>(block_count(result.data.values.cols()), losses, 0.95, control);
-  }
-  static_cast<State<T>&>(model) = std::move(result.state);
-  model.losses = std::move(result.losses);
-  model.weights = std::move(result.weights);
-  model.normalization = std::move(result.data.normalization);
-  model.sample_scale = std::move(result.data.sample_scale);
-  model.graph = std::move(result.graph);
-  model.groups = std::move(result.groups);
-  return model;
+Encoding<T> Model<T>::encode(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
+  return encode_data(*this, Y, how, control).encoding;
 }
 
 template <class T>
-Encoding<T> encode(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
-                   const Control& control) {
-  return encode_data(model, problem, options, control).encoding;
-}
-
-template <class T>
-Matrix<T> mend(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
-  const Encoded<T> e = encode_data(model, problem, options, control, true);
+Matrix<T> Model<T>::mend(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
+  const Encoded<T> e = encode_data(*this, Y, how, control, true);
   const Vector<T>& v = e.encoding.weights;
   const Index m = e.data.values.rows();
   Matrix<T> out = e.data.values;
-  for_each_residual<T, T>(e.data.values, reference(model), e.encoding.codes, control.to_the_end(),
+  for_each_residual<T, T>(e.data.values, reference(*this), e.encoding.codes, control.to_the_end(),
                           [&](Index first, MatrixView<T> R, MatrixView<const T>, int) {
                             for (Index j = first; j < first + R.cols; ++j)
                               for (Index i = 0; i < m; ++i) {
-                                const Index unit = unit_of(model.options.level, m, i, j);
+                                const Index unit = unit_of(this->options.level, m, i, j);
                                 const T trust = !(e.data.weights(i, j) > T(0)) ? T(0) : v.empty() ? T(1) : v[unit];
                                 out(i, j) -= (1 - trust) * R(i, j - first);
                               }
                           });
-  to_units_of_data(model, e.encoding.sample_scale, out);
+  to_units_of_data(*this, e.encoding.sample_scale, out);
   return out;
 }
 
 template <class T>
-Matrix<T> reconstruct(const Model<T>& model, MatrixView<const T> codes, const Vector<T>& sample_scale) {
-  if (codes.rows != model.dictionary.cols())
-    throw Error("rows of the codes = " + std::to_string(codes.rows) +
-                ": must equal the number of atoms = " + std::to_string(model.dictionary.cols()));
-  if (!sample_scale.empty() && static_cast<Index>(sample_scale.size()) != codes.cols)
-    throw Error("length of sample_scale = " + std::to_string(sample_scale.size()) +
-                ": must equal the number of samples = " + std::to_string(codes.cols));
+Matrix<T> Model<T>::reconstruct(MatrixView<const T> codes_of_samples, const Vector<T>& scale) const {
+  const Matrix<T>& B = this->dictionary;
+  if (codes_of_samples.rows != B.cols())
+    throw Error("rows of the codes = " + std::to_string(codes_of_samples.rows) +
+                ": must equal the number of atoms = " + std::to_string(B.cols()));
+  if (!scale.empty() && std::ssize(scale) != codes_of_samples.cols)
+    throw Error("length of sample_scale = " + std::to_string(scale.size()) +
+                ": must equal the number of samples = " + std::to_string(codes_of_samples.cols));
   const SerialBlas serial;
-  Matrix<T> out(model.dictionary.rows(), codes.cols);
-  gemm<T>(Op::plain, Op::plain, 1, model.dictionary, codes, 0, out.view());
-  to_units_of_data(model, sample_scale, out);
+  Matrix<T> out(B.rows(), codes_of_samples.cols);
+  eigen(out).noalias() = eigen(B) * eigen(codes_of_samples);
+  to_units_of_data(*this, scale, out);
   return out;
 }
 
 template <class T>
-Trust<T> score(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
-  require(model, problem.values);
-  const Data<T> data = prepare(problem, model.normalization.kind, &model.normalization, control);
-  const Index folds = fold_count(options, data.values.rows(), !model.held_out_lambda.empty());
-  return judge(model, data, entry_losses(model, data, options, folds, control), folds, control);
+Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
+  require(*this, Y.values);
+  const Data<T> data = prepare(Y, normalization.kind, &normalization, control);
+  const Index folds = fold_count(how, data.values.rows(), !held_out_lambda.empty());
+  return judge(*this, data, entry_losses(*this, data, how, folds, control), folds, control);
 }
 
 template <class T>
@@ -409,12 +360,11 @@ Trust<T> calibrate(Model<T>& model, const Problem<T>& problem, const EncodeOptio
   return judge(model, data, losses, folds, control);
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                             \
-  template Model<T> model_of<T>(Result<T>);                                                                 \
-  template Encoding<T> encode<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&); \
-  template Matrix<T> reconstruct<T>(const Model<T>&, MatrixView<const T>, const Vector<T>&);                \
-  template Matrix<T> mend<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);     \
-  template Trust<T> score<T>(const Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);     \
+#define PACEWISE_INSTANTIATE(T)                                                                         \
+  template Encoding<T> Model<T>::encode(const Problem<T>&, const EncodeOptions&, const Control&) const; \
+  template Matrix<T> Model<T>::reconstruct(MatrixView<const T>, const Vector<T>&) const;                \
+  template Matrix<T> Model<T>::mend(const Problem<T>&, const EncodeOptions&, const Control&) const;     \
+  template Trust<T> Model<T>::score(const Problem<T>&, const EncodeOptions&, const Control&) const;     \
   template Trust<T> calibrate<T>(Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

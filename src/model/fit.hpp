@@ -12,24 +12,11 @@
 
 namespace pacewise {
 
+/// A finished fit: the model, and the training data as the solvers saw them.
 template <class T>
-struct Result {
-  State<T> state;
-  Data<T> data;  // the training data as the solvers saw them
-  Graph graph;
-  Sparse groups;    // as given
-  Options options;  // what was used
-  Termination termination = Termination::converged;
-  std::string detail;
-  Objective objective;      // at the returned point
-  Certificate certificate;  // all residuals at the returned point: how far from a joint stationary point
-  double lambda = 0;        // pace_lambda: where weights are read off, in encode too
-  Vector<T> losses;         // of every unit at the returned point
-  Vector<T> weights;        // v at `lambda` for these losses: whom to trust (polishing itself runs with 1)
-  double selected = 1;
-  double density = 0;
+struct Result : Model<T> {
+  Data<T> data;
   int threads = 1;
-  std::vector<std::string> notes;  // what a user should know about how the data were handled
 };
 
 /// Called after every iteration; false stops the run.

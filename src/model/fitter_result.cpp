@@ -1,11 +1,38 @@
+#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "model/fitter.hpp"
+#include "solve/residual.hpp"
 
 // What a fit returns.
 
 namespace pacewise {
+
+namespace {
+
+/// Where confidence in one entry ends: at the lambda of a pace over entries; where nothing was wrong, at that of the
+/// first moderate stage; else at the loss that 95 % of the training entries stay below.
+template <class T>
+double entry_lambda(const Result<T>& r, const Control& control) {
+  const Descent<T>& d = r.descent;
+  if (weighs_entries(r.options.level) && !std::isinf(r.lambda)) return r.lambda;
+  const auto moderate =
+      std::find_if(d.stages.begin(), d.stages.end(), [](const Stage& stage) { return stage.scale <= 4; });
+  if (r.options.level == Level::element && d.settled && moderate != d.stages.end()) return moderate->lambda;
+  const LossesInPieces<T> losses = [&](const auto& use) {
+    for_each_residual<T, T>(r.data.values, d.settled ? d.dictionary : r.dictionary, d.settled ? d.codes : r.codes,
+                            control, [&](Index first, MatrixView<T> R, MatrixView<const T>, int worker) {
+                              for (Index j = 0; j < R.cols; ++j) {
+                                for (Index i = 0; i < R.rows; ++i) R(i, j) *= R(i, j);
+                                weigh(r.data.weights, first + j, R.col(j), R.rows);
+                              }
+                              use(first / kBlock, R.data, R.rows * R.cols, worker);
+                            });
+  };
+  return loss_quantile<T>(block_count(r.data.values.cols()), losses, 0.95, control);
+}
+
+}  // namespace
 
 template <class T>
 Result<T> Fitter<T>::result() {
@@ -13,6 +40,7 @@ Result<T> Fitter<T>::result() {
   control_.cancel = nullptr;
   control_.deadline.reset();
   Result<T> out;
+  auto& state = static_cast<State<T>&>(out);
   before_ = State<T>();
   if (!state_.descent.settled)
     for (Part<T>& part : parts_) part.hide({}, control_);
@@ -20,10 +48,10 @@ Result<T> Fitter<T>::result() {
   exact_ = true;
   evaluate();
   if (held) {
-    out.state = whole_state();
+    state = whole_state();
   } else {  // cheap iterations leave no weights behind
     for (Part<T>& part : parts_) part.set_pace(std::numeric_limits<double>::infinity(), {}, control_);
-    out.state = whole_state();
+    state = whole_state();
     set_pace();
   }
   sum_pace();
@@ -88,12 +116,17 @@ Result<T> Fitter<T>::result() {
     if (inputs_.groups != nullptr) out.groups = *inputs_.groups;
     for (Index j = 0; j < n_; ++j) groups_.weights(out.weights.data() + j * m_);
   }
+  out.samples = n_;
+  out.features = m_;
   out.data = std::move(parts_.front().data);
   out.graph = std::move(parts_.front().graph);
   for (std::size_t p = 1; p < parts_.size(); ++p) {
     append(out.graph, out.data.values.cols(), std::move(parts_[p].graph), parts_[p].samples());
     append(out.data, std::move(parts_[p].data));
   }
+  out.normalization = out.data.normalization;
+  out.sample_scale = out.data.sample_scale;
+  out.entry_lambda = entry_lambda(out, control_);
   return out;
 }
 

@@ -104,7 +104,7 @@ Sources sources_of(const Problem<T>& problem, const FitInputs& inputs) {
 
 template <class T>
 Model<T> make_model(Result<T> result, const Problem<T>& problem, const Sources& sources, const Control& control) {
-  Model<T> model = model_of(std::move(result));
+  Model<T> model = static_cast<Model<T>&&>(result);
   model.sources = sources;
   learn_usual_scores(model, problem.values, control);
   return model;
@@ -146,35 +146,11 @@ Model<double> fit(const Problem<double>& X, const Options& options, const FitCon
   return fit_with(X, options, control);
 }
 
-template <class T>
-Encoding<T> Model<T>::encode(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
-  return pacewise::encode(*this, Y, how, control);
-}
-
-template <class T>
-Matrix<T> Model<T>::reconstruct(MatrixView<const T> codes_of_samples, const Vector<T>& scale) const {
-  return pacewise::reconstruct<T>(*this, codes_of_samples, scale);
-}
-
-template <class T>
-Matrix<T> Model<T>::mend(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
-  return pacewise::mend(*this, Y, how, control);
-}
-
-template <class T>
-Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
-  return pacewise::score(*this, Y, how, control);
-}
-
-#define PACEWISE_INSTANTIATE(T)                                                                         \
-  template Sources sources_of(const Problem<T>&, const FitInputs&);                                     \
-  template Model<T> make_model(Result<T>, const Problem<T>&, const Sources&, const Control&);           \
-  template Model<T> checkpoint_of(const Problem<T>&, const Sources&, const Options&, const State<T>*);  \
-  template void check_resumed(const Model<T>&, const Problem<T>&, const Sources&);                      \
-  template Encoding<T> Model<T>::encode(const Problem<T>&, const EncodeOptions&, const Control&) const; \
-  template Matrix<T> Model<T>::reconstruct(MatrixView<const T>, const Vector<T>&) const;                \
-  template Matrix<T> Model<T>::mend(const Problem<T>&, const EncodeOptions&, const Control&) const;     \
-  template Trust<T> Model<T>::score(const Problem<T>&, const EncodeOptions&, const Control&) const;
+#define PACEWISE_INSTANTIATE(T)                                                                        \
+  template Sources sources_of(const Problem<T>&, const FitInputs&);                                    \
+  template Model<T> make_model(Result<T>, const Problem<T>&, const Sources&, const Control&);          \
+  template Model<T> checkpoint_of(const Problem<T>&, const Sources&, const Options&, const State<T>*); \
+  template void check_resumed(const Model<T>&, const Problem<T>&, const Sources&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE
