@@ -27,19 +27,12 @@ Model<T> planted_model(const synthetic::Planted<T>& p, Level level = Level::none
 
 template <class T>
 reference::Setting setting_of(const Model<T>& model, const Data<T>& data, const Encoding<T>& e) {
-  reference::Setting s;
+  using reference::wide;
   const Index m = data.values.rows(), n = data.values.cols();
-  s.X = reference::widen(data.values);
-  s.B = reference::widen(model.dictionary);
-  s.S = reference::widen(e.codes);
-  s.W = reference::expand(data.weights, m, n);
+  reference::Setting s{wide(data.values), wide(data.weights, m, n), wide(model.dictionary), wide(e.codes)};
   for (Index j = 0; j < n && !e.weights.empty(); ++j)
-    for (Index i = 0; i < m; ++i) {
-      const Index unit =
-          model.options.level == Level::element ? j * m + i : (model.options.level == Level::feature ? i : j);
-      s.W(i, j) *= static_cast<double>(e.weights[static_cast<std::size_t>(unit)]);
-    }
-  s.beta = model.beta;
+    for (Index i = 0; i < m; ++i) s.W(i, j) *= e.weights[unit_of(model.options.level, m, i, j)];
+  s.penalty.beta = model.beta;
   return s;
 }
 

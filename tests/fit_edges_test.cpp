@@ -196,10 +196,10 @@ TEST(FitGraph, NoneGivenAndPoints) {
   o.k = 2;
   const auto points = run<double>(p.problem(), o, nullptr, inputs);
   ASSERT_FALSE(points.graph.incidence.empty());
-  const auto H = reference::dense(points.graph.incidence);
-  EXPECT_EQ(H[30][29], 1);
-  EXPECT_EQ(H[30][31], 1);
-  EXPECT_EQ(H[30][33], 0) << "neighbours on the line, not in the data";
+  const auto H = reference::wide(points.graph.incidence);
+  EXPECT_EQ(H(30, 29), 1);
+  EXPECT_EQ(H(30, 31), 1);
+  EXPECT_EQ(H(30, 33), 0) << "neighbours on the line, not in the data";
   check_reports(points, "given points");
 }
 

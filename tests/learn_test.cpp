@@ -5,8 +5,6 @@
 
 #include <future>
 
-#include "algebra/dense.hpp"
-#include "algebra/random.hpp"
 #include "reference.hpp"
 #include "solve/dictionary.hpp"
 #include "synthetic.hpp"
@@ -15,28 +13,36 @@
 namespace {
 
 using namespace pacewise;
+using synthetic::distance;
 
 template <class T>
 Matrix<T> first_samples(const Matrix<T>& X, Index r) {
-  Matrix<T> B(X.rows(), r);
-  for (Index k = 0; k < r; ++k) {
-    std::copy_n(X.col(k), X.rows(), B.col(k));
-    synthetic::unit_column(B.col(k), X.rows());
-  }
+  Matrix<T> B(X.view().columns(0, r));
+  for (Index k = 0; k < r; ++k) eigen(B).col(k).normalize();
   return B;
 }
 
+/// From the first samples as atoms
 template <class T>
-reference::Setting setting_of(const Matrix<T>& X, const Learned<T>& found, double beta) {
-  reference::Setting p{reference::widen(X),
-                       Matrix<double>(X.rows(), X.cols(), 1.0),
-                       reference::widen(found.dictionary),
-                       reference::widen(found.codes),
-                       {},
-                       {},
-                       {}};
-  p.beta = beta;
-  return p;
+Learned<T> learned(const Matrix<T>& X, Index r, const LearnOptions& options, const Control& control = {}) {
+  return learn<T>(X.view(), first_samples(X, r), options, control);
+}
+
+template <class T>
+reference::Setting setting_of(const Matrix<T>& X, const Matrix<T>& B, const Matrix<T>& S, double beta) {
+  using reference::wide;
+  return {wide(X), reference::Dense::Ones(X.rows(), X.cols()), wide(B), wide(S), {}, {}, {}, {beta}};
+}
+
+/// Each pass no higher than the one before but for `slack`, and the last codes, those of the last dictionary, lower
+/// again
+template <class T>
+void expect_descent(const Learned<T>& found, double slack, const std::string& where) {
+  for (std::size_t p = 1; p < found.history.size(); ++p) {
+    EXPECT_GT(found.history[p], 0) << where;
+    EXPECT_LE(found.history[p], found.history[p - 1] * (1 + slack)) << where << ", pass " << p + 1;
+  }
+  EXPECT_LE(found.objective.total(), found.history.back() * (1 + 0.01 * slack)) << where;
 }
 
 template <class T>
@@ -47,57 +53,49 @@ TYPED_TEST_SUITE(Learn, Precisions);
 TYPED_TEST(Learn, ReportsWhatTheSlowPathRecomputes) {
   using T = TypeParam;
   const auto data = synthetic::make<T>({});
+  const double tol = tolerance<T>().certificate;
   for (const double beta : {0.0, 0.1, 1.0}) {
-    LearnOptions options;
-    options.beta = beta;
-    options.max_iter = 15;
-    options.step_tol = tolerance<T>().certificate;
-    const Learned<T> found = learn<T>(data.X.view(), first_samples(data.X, 8), options, {});
-    const auto slow = setting_of(data.X, found, beta);
-    const auto parts = reference::objective(slow);
-    const double total = static_cast<double>(parts.fit + parts.sparsity);
-    double energy = 0;  // the fit is a difference of sums of this size
-    for (Index i = 0; i < data.X.size(); ++i) energy += std::pow(static_cast<double>(data.X.data()[i]), 2);
-    EXPECT_NEAR(found.objective.total(), total, tolerance<T>().recomputed * energy) << beta;
-    EXPECT_LE(reference::codes_certificate(slow), tolerance<T>().certificate) << beta;
-    EXPECT_NEAR(found.certificate.codes, reference::codes_certificate(slow), tolerance<T>().certificate) << beta;
-    EXPECT_NEAR(found.certificate.dictionary, reference::dictionary_certificate(slow), 10 * tolerance<T>().certificate);
-    for (Index k = 0; k < 8; ++k) {
-      double norm2 = 0;
-      for (Index i = 0; i < data.X.rows(); ++i) norm2 += std::pow(static_cast<double>(found.dictionary(i, k)), 2);
-      EXPECT_LE(norm2, 1 + tolerance<T>().certificate);
-    }
+    const auto found = learned(data.X, 8, {.beta = beta, .max_iter = 15, .step_tol = tol});
+    const auto slow = setting_of(data.X, found.dictionary, found.codes, beta);
+    // the fit is a difference of sums of squares
+    EXPECT_NEAR(found.objective.total(), reference::objective(slow).total(),
+                tolerance<T>().recomputed * static_cast<double>(eigen(data.X).squaredNorm()));
+    EXPECT_LE(reference::codes_certificate(slow), tol) << beta;
+    EXPECT_NEAR(found.certificate.codes, reference::codes_certificate(slow), tol) << beta;
+    EXPECT_NEAR(found.certificate.dictionary, reference::dictionary_certificate(slow), 10 * tol);
+    EXPECT_LE(slow.B.colwise().squaredNorm().maxCoeff(), 1 + tol);
   }
 }
 
 TYPED_TEST(Learn, EveryPassLowersTheObjective) {
-  using T = TypeParam;
-  const auto data = synthetic::make<T>({.m = 30, .n = 400, .r = 10, .seed = 3});  // 400 samples: 17 blocks
-  LearnOptions options;
-  options.beta = 0.2;
-  options.tol = 0;
-  options.max_iter = 30;
-  const Learned<T> found = learn<T>(data.X.view(), first_samples(data.X, 10), options, {});
+  const auto data = synthetic::make<TypeParam>({.m = 30, .n = 400, .r = 10, .seed = 3});  // 400 samples: 17 blocks
+  const auto found = learned(data.X, 10, {.beta = 0.2, .max_iter = 30, .tol = 0});
   ASSERT_GE(found.history.size(), 10u);
-  for (std::size_t p = 1; p < found.history.size(); ++p)
-    EXPECT_LE(found.history[p], found.history[p - 1] * (1 + 1e-4)) << "pass " << p + 1;
-  // the last codes are those of the last dictionary: lower again
-  EXPECT_LE(found.objective.total(), found.history.back() * (1 + 1e-6));
+  expect_descent(found, 1e-4, "");
   EXPECT_LT(found.history.back(), 0.9 * found.history.front());
+}
+
+TYPED_TEST(Learn, HonestWhereTheFitIsNearlyPerfect) {
+  // no noise and a small beta: the fit is a small difference of large sums
+  using T = TypeParam;
+  const int passes = synthetic::small() ? 10 : 40;
+  const auto data = synthetic::make<T>({.m = 30, .n = passes * 15, .r = 20, .active = 2, .noise = 0, .seed = 19});
+  const double energy = static_cast<double>(eigen(data.X).squaredNorm());
+  for (const double beta : {1e-4, 1e-6}) {
+    const auto found = learned(data.X, 20, {.beta = beta, .max_iter = passes, .step_tol = tolerance<T>().certificate});
+    const double total = reference::objective(setting_of(data.X, found.dictionary, found.codes, beta)).total();
+    EXPECT_NEAR(found.objective.total(), total, 1e-3 * total + 1e-12 * energy) << beta;
+    for (std::size_t p = 1; p < found.history.size(); ++p)
+      EXPECT_TRUE(found.history[p] > 0 && found.history[p] <= found.history[p - 1] * (1 + 1e-3)) << p << ", " << beta;
+    EXPECT_TRUE(found.termination == Termination::converged || static_cast<int>(found.history.size()) == passes);
+  }
 }
 
 TEST(Learning, FindsThePlantedDictionary) {
   const auto data = synthetic::make<double>({.m = 30, .n = 600, .r = 8, .active = 2, .noise = 0.01, .seed = 5});
-  LearnOptions options;
-  options.beta = 0.1;
-  options.max_iter = 300;
-  options.tol = 1e-7;  // beyond float: the last passes run in double
-  Matrix<double> start(30, 16);
-  Random random(1);
-  for (Index k = 0; k < 16; ++k) {
-    for (Index i = 0; i < 30; ++i) start(i, k) = random.normal();
-    synthetic::unit_column(start.col(k), 30);
-  }
+  Matrix<double> start = synthetic::gaussian<double>(30, 16, 1);
+  for (Index k = 0; k < 16; ++k) eigen(start).col(k).normalize();
+  const LearnOptions options{.beta = 0.1, .max_iter = 300, .tol = 1e-7};  // beyond float: the last passes run in double
   const auto found = learn<double>(data.X.view(), start, options, {});
   EXPECT_EQ(found.termination, Termination::converged);
   EXPECT_GT(synthetic::recovery(data.B, found.dictionary), 0.99);
@@ -107,38 +105,23 @@ TEST(Learning, FindsThePlantedDictionary) {
 
 TEST(Learning, AsLowAsTheAlternationInFewerPasses) {
   const auto data = synthetic::make<double>({.m = 40, .n = 800, .r = 20, .active = 3, .noise = 0.1, .seed = 7});
-  const Matrix<double> start = first_samples(data.X, 20);
   const double beta = 0.3;
-  Matrix<double> B = start, S(20, 800);
+  Matrix<double> B = first_samples(data.X, 20), S(20, 800);
   const Weights<double> none;
-  StepOptions step;
-  step.tol = 1e-6;
-  solve_codes<double>({data.X.view(), none, B, {beta}, {}}, S, step, {});
+  const auto code = [&] { solve_codes<double>({data.X.view(), none, B, {beta}, {}}, S, {.tol = 1e-6}, {}); };
+  code();
   for (int iteration = 0; iteration < 9; ++iteration) {
-    solve_dictionary<double>({data.X.view(), none, S}, B, step, {});
-    solve_codes<double>({data.X.view(), none, B, {beta}, {}}, S, step, {});
+    solve_dictionary<double>({data.X.view(), none, S}, B, {.tol = 1e-6}, {});
+    code();
   }
-  Learned<double> alternated;
-  alternated.dictionary = B;
-  alternated.codes = S;
-  const auto parts = reference::objective(setting_of(data.X, alternated, beta));
-  LearnOptions options;
-  options.beta = beta;
-  options.max_iter = 5;
-  options.tol = 0;
-  EXPECT_LE(learn<double>(data.X.view(), start, options, {}).objective.total(),
-            static_cast<double>(parts.fit + parts.sparsity));
+  EXPECT_LE(learned(data.X, 20, {.beta = beta, .max_iter = 5, .tol = 0}).objective.total(),
+            reference::objective(setting_of(data.X, B, S, beta)).total());
 }
 
 TEST(Learning, SameBitsForAnyNumberOfThreads) {
   const auto data = synthetic::make<double>({.m = 300, .n = 500, .r = 20, .seed = 9});
-  LearnOptions options;
-  options.max_iter = 4;
-  Control one, three;
-  one.threads = 1;
-  three.threads = 3;
-  const auto a = learn<double>(data.X.view(), first_samples(data.X, 20), options, one);
-  const auto b = learn<double>(data.X.view(), first_samples(data.X, 20), options, three);
+  const auto a = learned(data.X, 20, {.max_iter = 4}, {.threads = 1});
+  const auto b = learned(data.X, 20, {.max_iter = 4}, {.threads = 3});
   EXPECT_EQ(a.dictionary, b.dictionary);
   EXPECT_EQ(a.codes, b.codes);
   EXPECT_EQ(a.history, b.history);
@@ -146,168 +129,93 @@ TEST(Learning, SameBitsForAnyNumberOfThreads) {
 
 TEST(Learning, FloatIsNearDouble) {
   const auto data = synthetic::make<double>({.m = 20, .n = 200, .r = 6, .seed = 11});
-  const Matrix<float> narrow = cast<float, double>(data.X);
-  LearnOptions options;
-  options.beta = 0.2;
-  const auto wide = learn<double>(data.X.view(), first_samples(data.X, 6), options, {});
-  const auto slim = learn<float>(narrow.view(), first_samples(narrow, 6), options, {});
-  EXPECT_NEAR(slim.objective.total(), wide.objective.total(), 1e-3 * wide.objective.total());
-}
-
-TEST(Learning, ScaleOfTheDataOnlyScales) {
-  // x -> c x, beta -> c beta: the same dictionary; 1e9 is beyond what the passes in float are used for
-  const auto data = synthetic::make<double>({.m = 15, .n = 120, .r = 5, .seed = 13});
-  Matrix<double> large = data.X;
-  for (Index i = 0; i < large.size(); ++i) large.data()[i] *= 1e9;
-  LearnOptions options;
-  options.beta = 0.1;
-  options.tol = 1e-6;
-  const auto a = learn<double>(data.X.view(), first_samples(data.X, 5), options, {});
-  options.beta = 1e8;
-  const auto b = learn<double>(large.view(), first_samples(large, 5), options, {});
-  EXPECT_LT(synthetic::distance(a.dictionary, b.dictionary), 1e-2);
-  EXPECT_NEAR(b.objective.total() / a.objective.total(), 1e18, 1e15);
-}
-
-TEST(Learning, SmallAndEmptyThings) {
-  LearnOptions options;
-  options.beta = 0.1;
-  {  // one sample, one atom: the atom becomes the sample's direction, the code |x| - beta / 2
-    Matrix<double> x(2, 1), b(2, 1);
-    x(0, 0) = 3;
-    x(1, 0) = 4;
-    b(0, 0) = 1;
-    const auto found = learn<double>(x.view(), b, options, {});
-    EXPECT_NEAR(found.dictionary(0, 0), 0.6, 1e-6);
-    EXPECT_NEAR(found.dictionary(1, 0), 0.8, 1e-6);
-    EXPECT_NEAR(found.codes(0, 0), 4.95, 1e-6);
-    EXPECT_NEAR(found.objective.total(), 0.05 * 0.05 + 0.1 * 4.95, 1e-6);
-  }
-  {  // nothing to learn: zeros, and beta above everything
-    const Matrix<double> zero(4, 10), start(4, 3, 0.5);
-    EXPECT_EQ(learn<double>(zero.view(), start, options, {}).objective.total(), 0);
-    const auto data = synthetic::make<double>({});
-    options.beta = 1e6;
-    const auto found = learn<double>(data.X.view(), first_samples(data.X, 8), options, {});
-    for (Index i = 0; i < found.codes.size(); ++i) EXPECT_EQ(found.codes.data()[i], 0);
-    EXPECT_EQ(found.termination, Termination::converged);
-  }
-}
-
-TYPED_TEST(Learn, HonestWhereTheFitIsNearlyPerfect) {
-  // no noise and a small beta: the fit is a small difference of large sums
-  using T = TypeParam;
-  const Index n = synthetic::small() ? 200 : 600;
-  const int passes = synthetic::small() ? 10 : 40;
-  const auto data = synthetic::make<T>({.m = 30, .n = n, .r = 20, .active = 2, .noise = 0, .seed = 19});
-  double energy = 0;
-  for (Index i = 0; i < data.X.size(); ++i) energy += std::pow(static_cast<double>(data.X.data()[i]), 2);
-  for (const double beta : {1e-4, 1e-6}) {
-    LearnOptions options;
-    options.beta = beta;
-    options.max_iter = passes;
-    options.step_tol = tolerance<T>().certificate;
-    const Learned<T> found = learn<T>(data.X.view(), first_samples(data.X, 20), options, {});
-    const auto parts = reference::objective(setting_of(data.X, found, beta));
-    const auto total = static_cast<double>(parts.fit + parts.sparsity);
-    EXPECT_NEAR(found.objective.total(), total, 1e-3 * total + 1e-12 * energy) << beta;
-    for (std::size_t p = 1; p < found.history.size(); ++p) {
-      EXPECT_GT(found.history[p], 0);
-      EXPECT_LE(found.history[p], found.history[p - 1] * (1 + 1e-3)) << "pass " << p + 1 << ", beta " << beta;
-    }
-    EXPECT_TRUE(found.termination == Termination::converged || static_cast<int>(found.history.size()) == passes);
-  }
+  const double wide = learned(data.X, 6, {.beta = 0.2}).objective.total();
+  EXPECT_NEAR(learned(cast<float, double>(data.X), 6, {.beta = 0.2}).objective.total(), wide, 1e-3 * wide);
 }
 
 TYPED_TEST(Learn, AnyScale) {
-  // x -> c x, beta -> c beta, with c a power of two: the same bits of the dictionary, whatever the range of squares
+  // x -> c x, beta -> c beta, with c a power of two: the same bits of the dictionary, whatever the range of squares;
+  // near 1 the passes in float come first
   using T = TypeParam;
   const auto data = synthetic::make<T>({.m = 15, .n = 120, .r = 5, .seed = 13});
-  LearnOptions options;
-  options.beta = 0.125;
-  const int far = std::is_same_v<T, double> ? 540 : 66;
-  Learned<T> first;
-  for (const int power : {far, -far, 40, -40}) {
+  const auto scaled = [&](int power) {
     Matrix<T> X = data.X;
     for (Index i = 0; i < X.size(); ++i) X.data()[i] = std::ldexp(X.data()[i], power);
-    options.beta = std::ldexp(0.125, power);
-    const Learned<T> found = learn<T>(X.view(), first_samples(data.X, 5), options, {});
+    const auto found =
+        learn<T>(X.view(), first_samples(data.X, 5), {.beta = std::ldexp(0.125, power), .tol = 1e-6}, {});
     EXPECT_LE(found.certificate.codes, tolerance<T>().certificate * 100) << power;
     EXPECT_GT(found.certificate.dictionary, 0) << power;
-    if (first.dictionary.empty()) first = found;
+    return found;
+  };
+  const int far = std::is_same_v<T, double> ? 540 : 66;
+  const Learned<T> first = scaled(far), plain = scaled(0);
+  for (const int power : {-far, 40, -40}) {
+    const Learned<T> found = scaled(power);
     EXPECT_EQ(found.dictionary, first.dictionary) << power;
     EXPECT_EQ(found.history.size(), first.history.size()) << power;
   }
+  EXPECT_LT(distance(plain.dictionary, first.dictionary), 1e-2);
+}
+
+TEST(Learning, OneSampleAndOneAtom) {  // the atom becomes the sample's direction, the code |x| - beta / 2
+  Matrix<double> x(2, 1), b(2, 1);
+  eigen(x) << 3, 4;
+  b(0, 0) = 1;
+  const auto found = learn<double>(x.view(), b, {.beta = 0.1}, {});
+  EXPECT_NEAR(found.dictionary(0, 0), 0.6, 1e-6);
+  EXPECT_NEAR(found.dictionary(1, 0), 0.8, 1e-6);
+  EXPECT_NEAR(found.codes(0, 0), 4.95, 1e-6);
+  EXPECT_NEAR(found.objective.total(), 0.05 * 0.05 + 0.1 * 4.95, 1e-6);
+}
+
+TEST(Learning, NothingToLearn) {
+  const Matrix<double> zero(4, 10), start(4, 3, 0.5);
+  EXPECT_EQ(learn<double>(zero.view(), start, {.beta = 0.1}, {}).objective.total(), 0);
+  const auto found = learned(synthetic::make<double>({}).X, 8, {.beta = 1e6});
+  EXPECT_TRUE((eigen(found.codes).array() == 0).all());
+  EXPECT_EQ(found.termination, Termination::converged);
 }
 
 TEST(Learning, AStartOutsideTheBallOrOutOfUseIsNoMatter) {
   const auto data = synthetic::make<double>({.m = 20, .n = 200, .r = 6, .seed = 23});
-  LearnOptions options;
-  options.beta = 0.2;
-  double energy = 0;
-  for (Index i = 0; i < data.X.size(); ++i) energy += data.X.data()[i] * data.X.data()[i];
+  const double energy = eigen(data.X).squaredNorm();
   Matrix<double> large = first_samples(data.X, 6);
-  for (Index i = 0; i < large.size(); ++i) large.data()[i] *= 1e39;
-  EXPECT_LT(learn<double>(data.X.view(), large, options, {}).objective.total(), 0.5 * energy);
-  for (const Index atoms : {Index{1}, Index{12}}) {  // nothing but zeros: all are replaced
-    const auto found = learn<double>(data.X.view(), Matrix<double>(20, atoms), options, {});
+  eigen(large) *= 1e39;
+  EXPECT_LT(learn<double>(data.X.view(), large, {.beta = 0.2}, {}).objective.total(), 0.5 * energy);
+  for (const Index atoms : {1, 12}) {  // nothing but zeros: all are replaced
+    const auto found = learn<double>(data.X.view(), Matrix<double>(20, atoms), {.beta = 0.2}, {});
     EXPECT_LT(found.objective.total(), 0.95 * energy) << atoms;
     EXPECT_GT(found.history.size(), 2u);
   }
-}
-
-TEST(Learning, UnusedAtomsBecomeSamples) {
-  const auto data = synthetic::make<double>({.m = 20, .n = 200, .r = 8, .seed = 17});
   Matrix<double> start = first_samples(data.X, 8);
-  for (Index k = 4; k < 8; ++k) std::fill_n(start.col(k), 20, 0.0);  // zero atoms serve nobody
-  LearnOptions options;
-  options.beta = 0.2;
-  const auto found = learn<double>(data.X.view(), start, options, {});
-  for (Index k = 0; k < 8; ++k) {
-    bool used = false;
-    for (Index j = 0; j < 200; ++j) used = used || found.codes(k, j) != 0;
-    EXPECT_TRUE(used) << "atom " << k;
-  }
+  eigen(start).rightCols(4).setZero();  // zero atoms serve nobody
+  const auto found = learn<double>(data.X.view(), start, {.beta = 0.2}, {});
+  EXPECT_GT(eigen(found.codes).cwiseAbs().rowwise().maxCoeff().minCoeff(), 0) << "all are used";
 }
 
 TEST(Learning, BadInputIsNamed) {
-  Matrix<double> X(3, 5, 1.0);
-  const Matrix<double> B(3, 2, 0.5);
-  const auto says = [&](const char* text, const Matrix<double>& values, const Matrix<double>& start, LearnOptions o) {
-    synthetic::expect_error([&] { learn<double>(values.view(), start, o, {}); }, text);
+  const Matrix<double> X(3, 5, 1.0), B(3, 2, 0.5);
+  Matrix<double> holes = X;
+  holes(1, 3) = std::numeric_limits<double>::quiet_NaN();
+  const auto says = [&](const char* text, const Matrix<double>& x, const Matrix<double>& b, const LearnOptions& o) {
+    synthetic::expect_error([&] { learn<double>(x.view(), b, o, {}); }, text);
   };
-  LearnOptions o;
-  o.beta = -1;
-  says("beta = -1: must be >= 0", X, B, o);
-  o = {};
-  o.max_iter = 0;
-  says("max_iter = 0: must be >= 1", X, B, o);
-  o = {};
-  o.tol = -1;
-  says("tol = -1", X, B, o);
-  o = {};
-  o.step_tol = 0;
-  says("step_tol = 0: must be > 0", X, B, o);
-  o = {};
-  says("as many features as the data = 3", X, Matrix<double>(4, 2, 0.5), o);
-  says("as many features as the data = 3", X, Matrix<double>(3, 0), o);
-  says("at least one sample", Matrix<double>(3, 0), B, o);
-  says("dictionary has a value", X, Matrix<double>(3, 2, std::numeric_limits<double>::infinity()), o);
-  X(1, 3) = std::numeric_limits<double>::quiet_NaN();
-  says("sample 3 has a value that is missing", X, B, o);
+  says("beta = -1: must be >= 0", X, B, {.beta = -1});
+  says("max_iter = 0: must be >= 1", X, B, {.max_iter = 0});
+  says("tol = -1", X, B, {.tol = -1});
+  says("step_tol = 0: must be > 0", X, B, {.step_tol = 0});
+  says("as many features as the data = 3", X, Matrix<double>(4, 2, 0.5), {});
+  says("as many features as the data = 3", X, Matrix<double>(3, 0), {});
+  says("at least one sample", Matrix<double>(3, 0), B, {});
+  says("dictionary has a value", X, Matrix<double>(3, 2, std::numeric_limits<double>::infinity()), {});
+  says("sample 3 has a value that is missing", holes, B, {});
 }
 
 TEST(Learning, StopsSoonAndReturnsAValidPoint) {
   const auto data = synthetic::make<double>({.m = 200, .n = 4000, .r = 64, .active = 3});
-  LearnOptions options;
-  options.beta = 0.01;
-  options.tol = 0;
-  options.max_iter = 1000000;
+  const LearnOptions options{.beta = 0.01, .max_iter = 1000000, .tol = 0};
   std::atomic<bool> cancel{false};
-  Control control;
-  control.cancel = &cancel;
-  auto running = std::async(std::launch::async,
-                            [&] { return learn<double>(data.X.view(), first_samples(data.X, 64), options, control); });
+  auto running = std::async(std::launch::async, [&] { return learned(data.X, 64, options, {.cancel = &cancel}); });
   ASSERT_EQ(running.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
   const auto start = std::chrono::steady_clock::now();
   cancel = true;
@@ -317,71 +225,32 @@ TEST(Learning, StopsSoonAndReturnsAValidPoint) {
   EXPECT_EQ(found.termination, Termination::cancelled);
   EXPECT_TRUE(std::isfinite(found.objective.total()));
   EXPECT_TRUE(std::isfinite(found.certificate.codes));
-  Control late;
-  late.deadline = std::chrono::steady_clock::now();
-  EXPECT_EQ(learn<double>(data.X.view(), first_samples(data.X, 64), options, late).termination,
-            Termination::time_limit);
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_EQ(learned(data.X, 64, options, {.deadline = now}).termination, Termination::time_limit);
 }
 
-/// b_k alone: minimise a |b|^2 - 2 b'u over the unit ball, tried against many other points of it
+/// One atom after the other, each the minimiser of a |b|^2 - 2 b'u over the unit ball for the others as they are
 TEST(AtomSweep, EveryAtomIsTheBestForTheOthers) {
   const Index m = 5, r = 40;  // more than one group of atoms
   Random random(21);
-  Matrix<double> S(r, 90), X(m, 90), A(r, r), C(m, r), B(m, r);
-  for (Index i = 0; i < S.size(); ++i) S.data()[i] = random.uniform() < 0.3 ? random.normal() : 0.0;
-  for (Index i = 0; i < X.size(); ++i) X.data()[i] = 3 * random.normal();
-  for (Index i = 0; i < B.size(); ++i) B.data()[i] = 0.3 * random.normal();
-  for (Index j = 0; j < 90; ++j) S(7, j) = 0;  // an unused atom stays
-  for (Index j = 0; j < 90; ++j)
-    for (Index k = 0; k < r; ++k) {
-      for (Index l = 0; l < r; ++l) A(l, k) += S(l, j) * S(k, j);
-      for (Index i = 0; i < m; ++i) C(i, k) += X(i, j) * S(k, j);
-    }
-  // one atom after the other, written out
-  Matrix<double> expected = B;
-  for (Index k = 0; k < r; ++k) {
-    if (A(k, k) == 0) continue;
-    double norm2 = 0;
-    std::vector<double> u(static_cast<std::size_t>(m));
-    for (Index i = 0; i < m; ++i) {
-      double sum = C(i, k);
-      for (Index l = 0; l < r; ++l)
-        if (l != k) sum -= expected(i, l) * A(l, k);
-      u[static_cast<std::size_t>(i)] = sum / A(k, k);
-      norm2 += sum * sum / A(k, k) / A(k, k);
-    }
-    const double shrink = 1 / std::max(1.0, std::sqrt(norm2));
-    for (Index i = 0; i < m; ++i) expected(i, k) = shrink * u[static_cast<std::size_t>(i)];
-    // no point of the ball beats it
-    const auto value = [&](const auto& at) {
-      double sum = 0;
-      for (Index i = 0; i < m; ++i) {
-        const double b = at(i), toward = u[static_cast<std::size_t>(i)];
-        sum += b * b - 2 * b * toward;
-      }
-      return sum;
-    };
-    const double best = value([&](Index i) { return expected(i, k); });
-    for (int trial = 0; trial < 200; ++trial) {
-      std::vector<double> other(static_cast<std::size_t>(m));
-      double size = 0;
-      for (double& x : other) {
-        x = random.normal();
-        size += x * x;
-      }
-      const double radius = std::cbrt(random.uniform()) / std::sqrt(size);
-      EXPECT_GE(value([&](Index i) { return radius * other[static_cast<std::size_t>(i)]; }), best - 1e-12);
-    }
-  }
-  const Matrix<double> before = B;
+  EigenMatrix<double> S(r, 90), X = 3 * eigen(synthetic::gaussian<double>(m, 90, 22)),
+                                B = 0.3 * eigen(synthetic::gaussian<double>(m, r, 23));
+  for (double& s : S.reshaped()) s = random.uniform() < 0.3 ? random.normal() : 0.0;
+  S.row(7).setZero();  // an unused atom stays
   Curvature curvature;
-  curvature.A = eigen(A);
+  curvature.A = S * S.transpose();
   curvature.f = Eigen::VectorXd::Ones(m);
-  EigenMatrix<double> swept = eigen(B);
-  sweep_atoms(curvature, eigen(C) - swept * curvature.A, false, 1, 0, swept, {}, {});
-  eigen(B) = swept;
-  EXPECT_LT(synthetic::distance(B, expected), 1e-12);
-  for (Index i = 0; i < m; ++i) EXPECT_EQ(B(i, 7), before(i, 7));
+  const EigenMatrix<double> C = X * S.transpose();
+  EigenMatrix<double> expected = B, swept = B;
+  for (Index k = 0; k < r; ++k) {
+    const double a = curvature.A(k, k);
+    if (a == 0) continue;
+    const Eigen::VectorXd u = (C.col(k) - expected * curvature.A.col(k)) / a + expected.col(k);
+    expected.col(k) = u / std::max(1.0, u.norm());
+  }
+  sweep_atoms(curvature, C - swept * curvature.A, false, 1, 0, swept, {}, {});
+  EXPECT_LT((swept - expected).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_EQ(swept.col(7), B.col(7));
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST(Parts, MayHoldNothingThatIsWrong) {
     const double off = tolerance<double>().recomputed;
     EXPECT_NEAR(result.certificate.codes, reference::codes_certificate(setting), off) << samples;
     EXPECT_NEAR(result.certificate.dictionary, reference::dictionary_certificate(setting), off) << samples;
-    EXPECT_NEAR(result.objective.fit, static_cast<double>(reference::objective(setting).fit), off * 100) << samples;
+    EXPECT_NEAR(result.objective.fit, reference::objective(setting).fit, off * 100) << samples;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algebra/eigen.hpp"
 #include "algebra/random.hpp"
 #include "data/problem.hpp"
 
@@ -80,20 +81,13 @@ struct Planted {
 };
 
 template <class T>
-void unit_column(T* x, Index m) {
-  double norm = 0;
-  for (Index i = 0; i < m; ++i) norm += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  for (Index i = 0; i < m; ++i) x[i] = static_cast<T>(static_cast<double>(x[i]) / std::sqrt(norm));
-}
-
-template <class T>
 Planted<T> make(const Recipe& recipe) {
   Random random(recipe.seed);
   const auto [m, n, r, active, noise, bad_samples, bad_entries, size, seed] = recipe;
   Planted<T> p{Matrix<T>(m, n), Matrix<T>(m, r), Matrix<T>(r, n), {}, {}};
   for (Index k = 0; k < r; ++k) {
     for (Index i = 0; i < m; ++i) p.B(i, k) = static_cast<T>(random.normal());
-    unit_column(p.B.col(k), m);
+    eigen(p.B).col(k).normalize();
   }
   for (Index j = 0; j < n; ++j)
     for (Index a = 0; a < active; ++a)
@@ -120,29 +114,21 @@ Planted<T> make(const Recipe& recipe) {
 /// Mean over the planted atoms of the best |cosine| among the atoms found
 template <class T>
 double recovery(const Matrix<T>& planted, const Matrix<T>& found) {
-  double sum = 0;
-  for (Index k = 0; k < planted.cols(); ++k) {
-    double best = 0;
-    for (Index l = 0; l < found.cols(); ++l) {
-      double dot = 0, norm = 0;
-      for (Index i = 0; i < planted.rows(); ++i) {
-        dot += static_cast<double>(planted(i, k)) * static_cast<double>(found(i, l));
-        norm += static_cast<double>(found(i, l)) * static_cast<double>(found(i, l));
-      }
-      if (norm > 0) best = std::max(best, std::abs(dot) / std::sqrt(norm));
-    }
-    sum += best;
-  }
-  return sum / static_cast<double>(planted.cols());
+  const auto directions = [](Matrix<T> a) {
+    for (Index k = 0; k < a.cols(); ++k) eigen(a).col(k).normalize();
+    return EigenMatrix<T>(eigen(a));
+  };
+  return static_cast<double>(
+      (directions(planted).transpose() * directions(found)).cwiseAbs().rowwise().maxCoeff().mean());
 }
 
-/// Largest |a - b|
-template <class T>
-double distance(const Matrix<T>& a, const Matrix<T>& b) {
-  double worst = a.rows() == b.rows() && a.cols() == b.cols() ? 0 : std::numeric_limits<double>::infinity();
-  for (Index i = 0; i < a.size() && std::isfinite(worst); ++i)
-    worst = std::max(worst, std::abs(static_cast<double>(a.data()[i]) - static_cast<double>(b.data()[i])));
-  return worst;
+/// Largest |a - b|, of any precisions
+template <class T, class U>
+double distance(const Matrix<T>& a, const Matrix<U>& b) {
+  if (a.rows() != b.rows() || a.cols() != b.cols()) return std::numeric_limits<double>::infinity();
+  return (eigen(a).template cast<double>() - eigen(b).template cast<double>())
+      .cwiseAbs()
+      .template maxCoeff<Eigen::PropagateNaN>();
 }
 
 }  // namespace synthetic

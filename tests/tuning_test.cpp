@@ -12,7 +12,7 @@
 namespace {
 
 using namespace pacewise;
-using zoo::Kind;
+using zoo::kLevels;
 
 // A structured binding names every constant: a new one does not compile until it is here.
 std::vector<std::pair<const char*, double*>> constants(Tuning& tuning) {
@@ -63,7 +63,7 @@ TEST(Tuning, HalvedOrDoubledTheAnswersStayWithinTolerance) {
       auto [name, value] = constants(options.tuning)[which];
       const bool about_one = std::string_view(name) == "step_safety" || std::string_view(name) == "stalled";
       *value = about_one ? 1 + factor * (*value - 1) : factor * *value;
-      for (const Kind kind : {Kind::none, Kind::sample, Kind::feature, Kind::element}) {
+      for (const Level kind : {Level::none, Level::sample, Level::feature, Level::element}) {
         auto p = zoo::make<double>({"tuning", 24, 70, 30}, kind, 19);
         const std::string where = std::string(name) + " x " + std::to_string(factor) + ", " + p.name;
         for (const double alpha : {0.0, 8.0}) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "pacewise/options.hpp"
 #include "reference.hpp"
 #include "solve/dictionary.hpp"
 
@@ -9,20 +10,7 @@ namespace zoo {
 
 using namespace pacewise;
 
-enum class Kind { none, sample, feature, element };
-inline const char* name(Kind k) {
-  switch (k) {
-    case Kind::none:
-      return "none";
-    case Kind::sample:
-      return "sample";
-    case Kind::feature:
-      return "feature";
-    case Kind::element:
-      return "element";
-  }
-  return "?";
-}
+inline constexpr Level kLevels[] = {Level::none, Level::sample, Level::feature, Level::element};
 
 template <class T>
 struct Instance {
@@ -80,21 +68,19 @@ inline void ring(Index n, Sparse& L, Sparse& H, Index rings = 1) {
 }
 
 template <class T>
-Instance<T> make(const Shape& shape, Kind kind, std::uint64_t seed) {
+Instance<T> make(const Shape& shape, Level level, std::uint64_t seed) {
   Random random(seed);
   Instance<T> p;
-  p.name = shape.name + ", level " + name(kind);
+  p.name = shape.name + ", level " + std::string(name_of(level));
   const Index m = shape.m, n = shape.n, r = shape.r;
   p.B = Matrix<T>(m, r);
   for (Index k = 0; k < r; ++k) {
-    double norm = 0;
     for (Index i = 0; i < m; ++i) {
       double b = random.normal();
       if (shape.near_duplicates && k % 2 == 1) b = static_cast<double>(p.B(i, k - 1)) + 2e-4 * b;
       p.B(i, k) = static_cast<T>(b);
-      norm += b * b;
     }
-    for (Index i = 0; i < m; ++i) p.B(i, k) = static_cast<T>(static_cast<double>(p.B(i, k)) / std::sqrt(norm));
+    eigen(p.B).col(k) = eigen(p.B).col(k).template cast<double>().normalized().template cast<T>();
   }
   p.S = Matrix<T>(r, n);
   for (Index j = 0; j < n; ++j)
@@ -113,15 +99,15 @@ Instance<T> make(const Shape& shape, Kind kind, std::uint64_t seed) {
       p.X(i, j) = static_cast<T>(x);
     }
   const auto weight = [&] { return shape.wide_weights ? std::pow(10.0, 12 * random.uniform() - 6) : random.uniform(); };
-  if (kind == Kind::sample)
+  if (level == Level::sample)
     for (Index j = 0; j < n; ++j) p.weights.sample.push_back(static_cast<T>(weight()));
-  if (kind == Kind::feature)
+  if (level == Level::feature)
     for (Index i = 0; i < m; ++i) p.weights.feature.push_back(static_cast<T>(weight()));
-  if (kind == Kind::element || shape.missing > 0 || shape.unobserved) {
+  if (level == Level::element || shape.missing > 0 || shape.unobserved) {
     p.weights.entry = Matrix<T>(m, n, T(1));
     for (Index j = 0; j < n; ++j)
       for (Index i = 0; i < m; ++i) {
-        double w = kind == Kind::element ? weight() : 1;
+        double w = level == Level::element ? weight() : 1;
         if (random.uniform() < shape.missing || (shape.unobserved && (j == 0 || i == 0))) w = 0;
         p.weights.entry(i, j) = static_cast<T>(w);
         if (w == 0) p.X(i, j) = 0;
@@ -139,19 +125,14 @@ Instance<T> make(const Shape& shape, Kind kind, std::uint64_t seed) {
 }
 
 template <class T>
-reference::Setting setting(const Instance<T>& p, double alpha, double beta, double gamma) {
-  reference::Setting s;
-  s.X = reference::widen(p.X);
-  s.B = reference::widen(p.B);
-  s.S = reference::widen(p.S);
-  s.Q = reference::widen(p.Q);
-  s.W = reference::expand(p.weights, p.X.rows(), p.X.cols());
-  if (alpha > 0) s.L = reference::dense(p.L);
-  if (gamma > 0) s.H = reference::dense(p.H);
-  s.alpha = alpha;
-  s.beta = beta;
-  s.gamma = gamma;
-  return s;
+reference::Setting setting(const Instance<T>& p, double alpha, const Penalty& penalty, double gamma, double eta = 0) {
+  using reference::wide;
+  return {wide(p.X), wide(p.weights, p.X.rows(), p.X.cols()),
+          wide(p.B), wide(p.S),
+          wide(p.L), wide(p.H),
+          wide(p.Q), penalty,
+          alpha,     gamma,
+          eta};
 }
 
 }  // namespace zoo
