@@ -120,9 +120,7 @@ TEST(Descent, FindsWrongEntriesAndLearnsWithoutThem) {
   verify::check_reports(result, "descending");
   EXPECT_TRUE(result.descent.settled);
   EXPECT_GT(result.descent.chosen, 0);
-  std::vector<double> doubt;
-  for (const double v : result.weights) doubt.push_back(1 - v);
-  EXPECT_GT(auroc(doubt, wrong), 0.97);
+  EXPECT_GT(verify::auroc_of_doubt(result.weights, wrong), 0.97);
   Options all_in = options(Level::none);
   EXPECT_LT(error_of(clean, result), 0.5 * error_of(clean, verify::run<double>(dirty.problem(), all_in)));
   EXPECT_LT(result.certificate.codes, 1e-4);
@@ -131,18 +129,14 @@ TEST(Descent, FindsWrongEntriesAndLearnsWithoutThem) {
   const Matrix<double> mended = model.mend(dirty.problem());
   EXPECT_LT((eigen(mended) - eigen(clean.X)).norm(), 0.4 * (eigen(dirty.X) - eigen(clean.X)).norm());
   // new samples are judged as those of the training were: the same samples again get nearly the same weights
-  const Encoding<double> again = model.encode(dirty.problem());
-  double apart = 0;
-  for (std::size_t u = 0; u < again.weights.size(); ++u) apart += std::abs(again.weights[u] - model.weights[u]);
-  EXPECT_LT(apart / static_cast<double>(again.weights.size()), 0.03);
+  const Vector<double> again = model.encode(dirty.problem()).weights;
+  EXPECT_LT((eigen(again) - eigen(model.weights)).cwiseAbs().mean(), 0.03);
 }
 
 TEST(Descent, LeavesCleanDataAlone) {
   const auto p = synthetic::make<double>(recipe(0));
   const auto result = verify::run<double>(p.problem(), options());
-  double doubted = 0;
-  for (const double v : result.weights) doubted += v < 0.5 ? 1 : 0;
-  EXPECT_LT(doubted, 0.005 * static_cast<double>(result.weights.size()));
+  EXPECT_LT((eigen(result.weights).array() < 0.5).cast<double>().mean(), 0.005);
   const auto plain = verify::run<double>(p.problem(), options(Level::none));
   EXPECT_LT(error_of(p, result), 1.1 * error_of(p, plain));
 }
@@ -156,30 +150,11 @@ TEST(Descent, EveryLevelIsCertifiedVerifiedAndResumedWithTheSameBits) {
       o.stage_iter = 2;
       o.lambda_scale = graph ? std::optional<double>() : 1.0;  // or the choice by hidden entries
       if (graph) o.alpha = 2, o.gamma = 0.1;
-      std::vector<State<double>> states;
-      const Callback<double> keep = [&](const Record& record, const State<double>& state) {
-        if (record.iteration % 7 == 3 || state.descent.settled) states.push_back(state);
-        return true;
-      };
-      const auto result = verify::run<double>(p.problem(), o, keep);
-      EXPECT_EQ(result.detail, "") << where << name_of(result.termination);
+      const auto result = verify::run_resumed<double>(p.problem(), o, 15, where);
+      EXPECT_EQ(result.detail, "") << where;
       verify::check_reports(result, where);
       EXPECT_EQ(result.graph.laplacian.empty(), !graph) << where;
-      for (std::size_t at = 0; at < states.size(); at += 1 + states.size() / 4) {
-        const auto resumed = verify::run<double>(p.problem(), o, nullptr, {}, &states[at]);
-        const std::string there = where + ", from iteration " + std::to_string(states[at].iteration);
-        EXPECT_EQ(resumed.dictionary, result.dictionary) << there;
-        EXPECT_EQ(resumed.codes, result.codes) << there;
-        EXPECT_EQ(resumed.weights, result.weights) << there;
-      }
-      Control three;
-      three.threads = 3;
-      const auto other = fit<double>(p.problem(), o, three);
-      EXPECT_EQ(other.dictionary, result.dictionary) << where;
-      EXPECT_EQ(other.weights, result.weights) << where;
-      const Model<double> model = make_model(Result<double>(result), p.problem(), {}, {});
-      for (const Figure& figure : pacewise::verify(model, p.problem(), {}, {}))
-        EXPECT_TRUE(figure.same) << where << ", " << figure.name << ": " << figure.stated << ", found " << figure.found;
+      verify::verified_model(result, p.problem(), where);
     }
 }
 
@@ -258,31 +233,17 @@ TEST(Descent, AnOffsetIsLearnedWithTheWeights) {
   for (Index u = 0; u < p.X.size(); ++u)
     if (random.uniform() < 0.05) p.X.data()[u] = random.uniform() < 0.5 ? -2 : 2;
   Matrix<double> truth = clean.X;
-  for (Index j = 0; j < p.X.cols(); ++j)
-    for (Index i = 0; i < p.X.rows(); ++i) {
-      const double shift = 3 + 0.1 * static_cast<double>(i);
-      p.X(i, j) += shift;
-      truth(i, j) += shift;
-    }
+  const Eigen::VectorXd shift = Eigen::VectorXd::LinSpaced(30, 3, 5.9);
+  for (Matrix<double>* x : {&p.X, &truth}) eigen(*x).colwise() += shift;
   for (const Level level : {Level::none, Level::sample, Level::element}) {
+    const std::string where = "offset, " + std::string(name_of(level));
     Options o = options(level);
     o.offset = true;
     o.stage_iter = 4;
-    std::vector<State<double>> states;
-    const auto keep = [&](const Record& record, const State<double>& state) {
-      if (record.iteration % 15 == 4) states.push_back(state);
-      return true;
-    };
-    const auto result = verify::run<double>(p.problem(), o, keep);
-    EXPECT_EQ(result.detail, "") << name_of(level);
-    verify::check_reports(result, std::string("offset, ") + std::string(name_of(level)));
-    for (const State<double>& state : states)
-      EXPECT_EQ(verify::run<double>(p.problem(), o, nullptr, {}, &state).codes, result.codes)
-          << name_of(level) << ", from iteration " << state.iteration;
-    const Model<double> model = make_model(Result<double>(result), p.problem(), {}, {});
-    for (const Figure& figure : pacewise::verify(model, p.problem(), {}, {}))
-      EXPECT_TRUE(figure.same) << name_of(level) << ", " << figure.name << ": " << figure.stated << ", "
-                               << figure.found;
+    const auto result = verify::run_resumed<double>(p.problem(), o, 30, where);
+    EXPECT_EQ(result.detail, "") << where;
+    verify::check_reports(result, where);
+    const Model<double> model = verify::verified_model(result, p.problem(), where);
     if (level != Level::element) continue;
     const auto rebuilt = model.reconstruct(model.codes.view(), model.sample_scale);
     EXPECT_LT((eigen(rebuilt) - eigen(truth)).norm(), 0.02 * eigen(truth).norm());

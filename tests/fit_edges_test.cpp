@@ -5,14 +5,9 @@ namespace {
 
 using namespace verify;
 
-template <class T = double>
-Result<T> sane(const Problem<T>& problem, const Options& options, const std::string& where) {
-  const auto result = run(problem, options);
-  EXPECT_NE(result.termination, Termination::numerical_trouble) << where << ": " << result.detail;
-  for (Index i = 0; i < result.dictionary.size(); ++i) EXPECT_TRUE(std::isfinite(result.dictionary.data()[i])) << where;
-  for (Index i = 0; i < result.codes.size(); ++i) EXPECT_TRUE(std::isfinite(result.codes.data()[i])) << where;
-  check_reports(result, where);
-  check_history(result, where);
+Result<double> sane(const Problem<double>& problem, const Options& options, const std::string& where) {
+  auto result = run(problem, options);
+  check(result, where);
   return result;
 }
 
@@ -50,36 +45,28 @@ TEST(FitEdges, FewerSamplesThanAtomsAndThanNeighbours) {
 
 TEST(FitEdges, AllSamplesEqual) {
   Matrix<double> X(20, 30);
-  for (Index j = 0; j < 30; ++j)
-    for (Index i = 0; i < 20; ++i) X(i, j) = std::sin(static_cast<double>(i + 1));
+  for (Index i = 0; i < 20; ++i) eigen(X).row(i).setConstant(std::sin(static_cast<double>(i + 1)));
   for (const Level level : kLevels)
     for (const Pace pace : {Pace::geometric, Pace::quantile}) {
       Options o = small_options(level, pace);
       o.alpha = 2;
       o.gamma = 0.1;  // the default's 1 trades more of the fit for consistency
-      const auto result = sane<double>({X.view(), {}}, o, std::string(name_of(level)));
+      const auto result = sane({X, {}}, o, std::string(name_of(level)));
       EXPECT_LT(result.objective.fit, 0.2 * 30 * 10) << "one atom is enough";
       // equal samples have equal losses: a pace must not shut all of them out
-      if (level == Level::sample) {
-        EXPECT_GT(result.selected, 0.5) << name_of(pace);
-      }
+      EXPECT_TRUE(level != Level::sample || result.selected > 0.5) << name_of(pace);
     }
 }
 
 /// Equal losses, or a single one: a lambda at the tied value would select nobody and let the codes collapse
 TEST(FitEdges, TheQuantilePaceAlwaysSelectsSomebody) {
   Matrix<double> equal(20, 30);
-  for (Index j = 0; j < 30; ++j)
-    for (Index i = 0; i < 20; ++i) equal(i, j) = std::sin(static_cast<double>(i + 1));
+  for (Index i = 0; i < 20; ++i) eigen(equal).row(i).setConstant(std::sin(static_cast<double>(i + 1)));
   const auto one = synthetic::make<double>({20, 1, 8});
-  for (const Problem<double>& problem : {Problem<double>{equal.view(), {}}, one.problem()}) {
-    const auto result = run(problem, small_options(Level::sample));
-    for (const Record& r : result.history)
-      if (r.phase == Phase::paced) {
-        EXPECT_GT(r.mean_weight, 0) << problem.values.cols << " samples, iteration " << r.iteration;
-        EXPECT_GT(r.density, 0) << problem.values.cols << " samples, iteration " << r.iteration;
-      }
-  }
+  for (const Problem<double>& problem : {Problem<double>{equal}, one.problem()})
+    for (const Record& r : run(problem, small_options(Level::sample)).history)
+      EXPECT_TRUE(r.phase != Phase::paced || (r.mean_weight > 0 && r.density > 0))
+          << problem.values.cols << " samples, iteration " << r.iteration;
 }
 
 TEST(FitEdges, AllZero) {
@@ -88,7 +75,7 @@ TEST(FitEdges, AllZero) {
     for (const Normalize kind : {Normalize::none, Normalize::unit, Normalize::standard}) {
       Options o = small_options(level);
       o.normalize = kind;
-      const auto result = sane<double>({X.view(), {}}, o, std::string(name_of(level)));
+      const auto result = sane({X.view(), {}}, o, std::string(name_of(level)));
       EXPECT_EQ(result.objective.fit, 0);
       EXPECT_EQ(result.termination, Termination::converged);
     }
@@ -96,7 +83,7 @@ TEST(FitEdges, AllZero) {
 
 TEST(FitEdges, ConstantFeatures) {
   auto p = synthetic::make<double>(with_outliers());
-  for (Index j = 0; j < 60; ++j) p.X(4, j) = p.X(11, j) = 0.5;
+  for (const Index i : {4, 11}) eigen(p.X).row(i).setConstant(0.5);
   for (const Level level : kLevels) {
     Options o = small_options(level);
     o.normalize = Normalize::standard;
@@ -107,36 +94,28 @@ TEST(FitEdges, ConstantFeatures) {
 
 TEST(FitEdges, ASampleAndAFeatureWithoutData) {
   auto p = synthetic::make<double>(with_outliers());
-  for (Index i = 0; i < 20; ++i) p.X(i, 5) = std::numeric_limits<double>::quiet_NaN();
-  for (Index j = 0; j < 60; ++j) p.X(2, j) = std::numeric_limits<double>::quiet_NaN();
+  eigen(p.X).col(5).setConstant(std::nan(""));
+  eigen(p.X).row(2).setConstant(std::nan(""));
   for (const Level level : kLevels)
     for (const bool graph : {true, false}) {
       Options o = small_options(level);
       if (!graph) o.graph = GraphKind::none;
       const auto result = sane(p.problem(), o, std::string(name_of(level)));
       EXPECT_TRUE(noted(result.notes, "no observed entry")) << join(result.notes);
-      for (Index k = 0; k < 8 && !graph; ++k) EXPECT_EQ(result.codes(k, 5), 0) << "nothing to code";
+      EXPECT_TRUE(graph || eigen(result.codes).col(5).norm() == 0) << "nothing to code";
     }
 }
 
-TEST(FitEdges, BetaSoLargeThatNothingIsUsed) {
-  const auto p = synthetic::make<double>(with_outliers());
-  for (const Level level : kLevels) {
-    Options o = small_options(level);
-    o.beta_ratio = 1;
-    o.alpha = o.gamma = 0;
-    const auto result = sane(p.problem(), o, std::string(name_of(level)));
-    EXPECT_EQ(result.density, 0) << name_of(level);
-  }
-}
-
-TEST(FitEdges, BetaZero) {
+TEST(FitEdges, BetaSoLargeThatNothingIsUsedAndBetaZero) {
   const auto p = synthetic::make<double>(with_outliers());
   for (const Level level : kLevels) {
     Options o = small_options(level);
     o.beta = 0;
-    const auto result = sane(p.problem(), o, std::string(name_of(level)));
-    EXPECT_EQ(result.beta, 0);
+    EXPECT_EQ(sane(p.problem(), o, std::string(name_of(level))).beta, 0);
+    o.beta.reset();
+    o.beta_ratio = 1;
+    o.alpha = o.gamma = 0;
+    EXPECT_EQ(sane(p.problem(), o, std::string(name_of(level))).density, 0) << name_of(level);
   }
 }
 
@@ -155,7 +134,7 @@ TEST(FitEdges, HugeAndTinyData) {
   for (const double size :
        synthetic::small() ? std::vector<double>{1e-100, 1e100} : std::vector<double>{1e-100, 1e-12, 1e12, 1e100}) {
     auto p = synthetic::make<double>(with_outliers());
-    for (Index i = 0; i < p.X.size(); ++i) p.X.data()[i] *= size;
+    eigen(p.X) *= size;
     for (const Level level : {Level::none, Level::element}) {
       Options o = small_options(level);
       o.normalize = Normalize::unit;
@@ -179,9 +158,7 @@ TEST(FitGraph, NoneGivenAndPoints) {
 
   Graph ring;
   zoo::ring(60, ring.laplacian, ring.incidence);
-  FitInputs inputs;
-  inputs.graph = &ring;
-  const auto given = run<double>(p.problem(), small_options(), nullptr, inputs);
+  const auto given = run<double>(p.problem(), small_options(), nullptr, {.graph = &ring});
   EXPECT_EQ(given.graph.laplacian, ring.laplacian);
   EXPECT_EQ(given.graph.incidence, ring.incidence);
   EXPECT_GT(given.objective.manifold, 0);
@@ -189,12 +166,10 @@ TEST(FitGraph, NoneGivenAndPoints) {
   check_reports(given, "given graph");
 
   Matrix<double> line(1, 60);
-  for (Index j = 0; j < 60; ++j) line(0, j) = static_cast<double>(j);
-  inputs = {};
-  inputs.graph_points = &line;
+  eigen(line).row(0).setLinSpaced(60, 0, 59);
   o = small_options();
   o.k = 2;
-  const auto points = run<double>(p.problem(), o, nullptr, inputs);
+  const auto points = run<double>(p.problem(), o, nullptr, {.graph_points = &line});
   ASSERT_FALSE(points.graph.incidence.empty());
   const auto H = reference::wide(points.graph.incidence);
   EXPECT_EQ(H(30, 29), 1);
@@ -224,9 +199,7 @@ TEST(FitGraph, MisfitsAreNamed) {
   const auto error_of = [&](const Graph* graph, const Matrix<double>* points, double gamma) {
     Options o = small_options();
     o.gamma = gamma;
-    FitInputs inputs;
-    inputs.graph = graph;
-    inputs.graph_points = points;
+    const FitInputs inputs{.graph = graph, .graph_points = points};
     return synthetic::error_of([&] { run<double>(p.problem(), o, nullptr, inputs); });
   };
   Graph ring, skewed;

@@ -1,63 +1,42 @@
 #include <set>
 
-#include "evaluate/scores.hpp"
 #include "verify.hpp"
 
 namespace {
 
 using namespace verify;
 
-TEST(Fit, EveryLevelAndPaceReportsWhatTheSlowPathFinds) {
+std::string at(Level level, Pace pace) { return std::string(name_of(level)) + ", " + std::string(name_of(pace)); }
+
+TEST(Fit, EveryLevelPaceAndRegularizerReportsWhatTheSlowPathFinds) {
   const auto p = synthetic::make<double>(with_outliers());
   for (const Level level : kLevels)
     for (const Pace pace : {Pace::geometric, Pace::quantile})
-      for (const int polish : {0, 6}) {
-        Options o = small_options(level, pace);
-        o.polish = polish;
-        o.final = polish == 0 ? 0.9 : 1;
-        const auto result = run(p.problem(), o);
-        const std::string where =
-            std::string(name_of(level)) + ", " + std::string(name_of(pace)) + ", polish " + std::to_string(polish);
-        EXPECT_TRUE(result.termination == Termination::converged || result.termination == Termination::iteration_limit)
-            << where << ": " << name_of(result.termination) << " " << result.detail;
-        check_reports(result, where);
-        check_history(result, where);
-        const auto units = static_cast<std::size_t>(unit_count(level, 20, 60));
-        EXPECT_EQ(result.weights.size(), units) << where;
-        EXPECT_EQ(result.losses.size(), level == Level::none ? 60 : units) << where;
-        for (const double v : result.weights) ASSERT_TRUE(v >= 0 && v <= 1) << where;
-        if (level != Level::none) {
-          EXPECT_TRUE(std::isfinite(result.lambda) && result.lambda > 0) << where;
+      for (const auto name : regularizer_names())
+        for (const int polish : {0, 6}) {
+          const bool usual = name == "linear";
+          if (!usual && (polish == 0 || level == Level::none || (synthetic::small() && pace == Pace::geometric)))
+            continue;
+          Options o = small_options(level, pace);
+          o.regularizer = parse_regularizer(name);
+          o.polish = polish;
+          o.final = polish == 0 ? 0.9 : 1;
+          const auto result = run(p.problem(), o);
+          const std::string where = at(level, pace) + ", " + std::string(name) + ", polish " + std::to_string(polish);
+          check(result, where);
+          const Index units = unit_count(level, 20, 60);
+          EXPECT_EQ(std::ssize(result.weights), units) << where;
+          EXPECT_EQ(std::ssize(result.losses), level == Level::none ? 60 : units) << where;
+          for (const double v : result.weights) ASSERT_TRUE(v >= 0 && v <= 1) << where;
+          EXPECT_EQ(std::isfinite(result.lambda) && result.lambda > 0, level != Level::none) << where;
         }
-      }
 }
 
 TEST(Fit, SinglePrecisionReportsWhatTheSlowPathFinds) {
   const auto p = synthetic::make<float>(with_outliers());
   for (const Level level : kLevels)
-    for (const Pace pace : {Pace::geometric, Pace::quantile}) {
-      const auto result = run(p.problem(), small_options(level, pace));
-      const std::string where = std::string(name_of(level)) + ", " + std::string(name_of(pace));
-      EXPECT_NE(result.termination, Termination::numerical_trouble) << where << result.detail;
-      check_reports(result, where);
-      check_history(result, where);
-    }
-}
-
-TEST(Fit, EveryRegularizerRuns) {
-  const auto p = synthetic::make<double>(with_outliers());
-  for (const auto name : regularizer_names())
-    for (const Level level : {Level::sample, Level::feature, Level::element})
-      for (const Pace pace : {Pace::geometric, Pace::quantile}) {
-        if (synthetic::small() && pace == Pace::geometric) continue;
-        Options o = small_options(level, pace);
-        o.regularizer = parse_regularizer(name);
-        const auto result = run(p.problem(), o);
-        const std::string where = std::string(name) + ", " + std::string(name_of(level));
-        EXPECT_NE(result.termination, Termination::numerical_trouble) << where << result.detail;
-        check_reports(result, where);
-        check_history(result, where);
-      }
+    for (const Pace pace : {Pace::geometric, Pace::quantile})
+      check(run(p.problem(), small_options(level, pace)), at(level, pace));
 }
 
 TEST(Fit, UserWeightsOfAllKindsAndHoles) {
@@ -69,12 +48,7 @@ TEST(Fit, UserWeightsOfAllKindsAndHoles) {
   problem.weights.entry = Matrix<double>(20, 60, 1.0);
   for (Index i = 0; i < problem.weights.entry.size(); ++i)
     if (random.uniform() < 0.2) problem.weights.entry.data()[i] = 0;
-  for (const Level level : kLevels) {
-    const auto result = run(problem, small_options(level));
-    EXPECT_NE(result.termination, Termination::numerical_trouble) << name_of(level) << result.detail;
-    check_reports(result, std::string(name_of(level)));
-    check_history(result, std::string(name_of(level)));
-  }
+  for (const Level level : kLevels) check(run(problem, small_options(level)), std::string(name_of(level)));
 }
 
 TEST(Fit, ConvergesWhenTheObjectiveStalls) {
@@ -107,9 +81,8 @@ TEST(Fit, IterationLimit) {
 
 TEST(Fit, DeadlineInThePastReturnsTheStart) {
   const auto p = synthetic::make<double>(with_outliers());
-  Control control;
-  control.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
-  const auto result = fit(p.problem(), small_options(), control);
+  const auto past = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  const auto result = fit(p.problem(), small_options(), {.deadline = past});
   EXPECT_EQ(result.termination, Termination::time_limit);
   EXPECT_EQ(result.iteration, 0);
   EXPECT_TRUE(result.history.empty());
@@ -124,11 +97,10 @@ TEST(Fit, DeadlineWithinTheRunReturnsTheLastCompletedIteration) {
   o.tol = 0;
   o.plain_iter = 100000;
   o.max_iter = 100000;
-  for (const double seconds : {0.02, 0.05, 0.15, 0.3}) {
-    Control control;
+  for (const double seconds : {0.02, 0.15}) {
     const auto began = std::chrono::steady_clock::now();
-    control.deadline = began + std::chrono::microseconds(static_cast<long>(seconds * 1e6));
-    const auto result = fit(p.problem(), o, control);
+    const auto end = began + std::chrono::microseconds(static_cast<long>(seconds * 1e6));
+    const auto result = fit(p.problem(), o, {.deadline = end});
     EXPECT_EQ(result.termination, Termination::time_limit);
     EXPECT_EQ(static_cast<int>(result.history.size()), result.iteration);
     check_reports(result, "deadline after " + std::to_string(seconds));
@@ -137,74 +109,41 @@ TEST(Fit, DeadlineWithinTheRunReturnsTheLastCompletedIteration) {
   }
 }
 
-TEST(Fit, TheCallbackSeesEveryIterationAndStopsTheRun) {
+TEST(Fit, StoppedByCallbackOrFlagReturnsTheLastCompletedIteration) {
   const auto p = synthetic::make<double>(with_outliers());
-  State<double> seen;
-  int calls = 0;
-  const auto result = run<double>(p.problem(), small_options(), [&](const Record& r, const State<double>& s) {
-    EXPECT_EQ(r.iteration, ++calls);
-    EXPECT_EQ(s.iteration, r.iteration);
-    EXPECT_EQ(static_cast<int>(s.history.size()), r.iteration);
-    seen = s;
-    return calls < 5;
-  });
-  EXPECT_EQ(calls, 5);
-  EXPECT_EQ(result.termination, Termination::cancelled);
-  EXPECT_EQ(result.iteration, 5);
-  EXPECT_EQ(result.dictionary, seen.dictionary);
-  EXPECT_EQ(result.codes, seen.codes);
-  check_reports(result, "stopped by the callback");
-}
-
-TEST(Fit, TheCancelFlagReturnsTheLastCompletedIteration) {
-  const auto p = synthetic::make<double>(with_outliers());
-  std::atomic<bool> cancel{false};
-  Control control;
-  control.threads = 2;
-  control.cancel = &cancel;
-  State<double> seen;
-  const auto result = fit<double>(p.problem(), small_options(), control, [&](const Record& r, const State<double>& s) {
-    if (r.iteration == 7) cancel = true;
-    seen = s;
-    return true;
-  });
-  EXPECT_EQ(result.termination, Termination::cancelled);
-  EXPECT_EQ(result.iteration, 7);
-  EXPECT_EQ(result.dictionary, seen.dictionary);
-  EXPECT_EQ(result.codes, seen.codes);
-  EXPECT_EQ(result.State<double>::weights, seen.weights);
-  check_reports(result, "cancelled");
-  cancel = true;
-  EXPECT_EQ(fit<double>(p.problem(), small_options(), control).termination, Termination::cancelled);
+  for (const bool by_flag : {false, true}) {
+    std::atomic<bool> cancel{false};
+    const Control control{.threads = 2, .cancel = &cancel};
+    State<double> seen;
+    int calls = 0;
+    const auto result =
+        fit<double>(p.problem(), small_options(), control, [&](const Record& r, const State<double>& s) {
+          EXPECT_EQ(r.iteration, ++calls);
+          EXPECT_EQ(s.iteration, r.iteration);
+          EXPECT_EQ(std::ssize(s.history), r.iteration);
+          seen = s;
+          cancel = by_flag && calls == 7;
+          return by_flag || calls < 7;
+        });
+    EXPECT_EQ(calls, 7);
+    EXPECT_EQ(result.termination, Termination::cancelled);
+    EXPECT_EQ(result.iteration, 7);
+    EXPECT_EQ(result.dictionary, seen.dictionary);
+    EXPECT_EQ(result.codes, seen.codes);
+    EXPECT_EQ(result.State<double>::weights, seen.weights);
+    check_reports(result, by_flag ? "cancelled" : "stopped by the callback");
+    EXPECT_EQ(fit<double>(p.problem(), small_options(), control).termination == Termination::cancelled, by_flag);
+  }
 }
 
 TEST(Fit, ResumedRunsEndWithTheSameBits) {
   const auto p = synthetic::make<double>(with_outliers());
   for (const Level level : kLevels)
-    for (const Pace pace : {Pace::geometric, Pace::quantile}) {
-      const Options o = small_options(level, pace);
-      std::vector<State<double>> states;
-      const auto whole = run<double>(p.problem(), o, [&](const Record&, const State<double>& s) {
-        states.push_back(s);
-        return true;
-      });
-      for (std::size_t t = 1; t + 1 < states.size(); t += synthetic::small() ? 15 : 2) {
-        const auto rest = run<double>(p.problem(), o, nullptr, {}, &states[t]);
-        const std::string where = std::string(name_of(level)) + ", " + std::string(name_of(pace)) +
-                                  ", from iteration " + std::to_string(t + 1);
-        EXPECT_EQ(rest.dictionary, whole.dictionary) << where;
-        EXPECT_EQ(rest.codes, whole.codes) << where;
-        EXPECT_EQ(rest.consistency, whole.consistency) << where;
-        EXPECT_EQ(rest.weights, whole.weights) << where;
-        EXPECT_EQ(rest.objective.total(), whole.objective.total()) << where;
-        EXPECT_EQ(rest.termination, whole.termination) << where;
-        EXPECT_EQ(rest.history.size(), whole.history.size()) << where;
-        EXPECT_GE(rest.seconds, states[t].seconds) << where;
-      }
-    }
+    for (const Pace pace : {Pace::geometric, Pace::quantile})
+      run_resumed(p.problem(), small_options(level, pace), synthetic::small() ? 15 : 4, at(level, pace));
 }
 
-TEST(Fit, ResumingAFinishedRunGivesItsResultAgain) {
+TEST(Fit, AFinishedRunIsItsOwnResultAndOneAtItsLimitGoesOnWithALargerOne) {
   const auto p = synthetic::make<double>({});
   Options o = small_options();
   o.polish = 500;
@@ -212,23 +151,13 @@ TEST(Fit, ResumingAFinishedRunGivesItsResultAgain) {
   o.max_iter = 1000;
   const auto whole = run(p.problem(), o);
   ASSERT_EQ(whole.termination, Termination::converged);
-  const auto again = run<double>(p.problem(), o, nullptr, {}, &whole);
-  EXPECT_EQ(again.termination, Termination::converged);
-  EXPECT_EQ(again.iteration, whole.iteration);
-  EXPECT_EQ(again.codes, whole.codes);
-}
-
-TEST(Fit, ARunThatHitItsIterationLimitGoesOnWithALargerOne) {
-  const auto p = synthetic::make<double>(with_outliers());
-  Options o = small_options();
-  const auto whole = run(p.problem(), o);
   ASSERT_GT(whole.iteration, 8);
-  o.max_iter = 8;
-  const auto part = run(p.problem(), o);
+  expect_same(run<double>(p.problem(), o, nullptr, {}, &whole), whole, "finished");
+  Options limited = o;
+  limited.max_iter = 8;
+  const auto part = run(p.problem(), limited);
   ASSERT_EQ(part.termination, Termination::iteration_limit);
-  const auto rest = run<double>(p.problem(), small_options(), nullptr, {}, &part);
-  EXPECT_EQ(rest.iteration, whole.iteration);
-  EXPECT_EQ(rest.codes, whole.codes);
+  expect_same(run<double>(p.problem(), o, nullptr, {}, &part), whole, "from its limit");
 }
 
 TEST(Fit, AStateOfOtherDataIsNotResumed) {
@@ -275,27 +204,19 @@ TEST(Fit, DeadAtomsAreReplacedAndNeverByAnOutlier) {
   state.beta = 0.05;
   state.schedule.phase = Phase::paced;
   state.schedule.lambda = 1;
-  for (Index j = 0; j < p.X.cols(); ++j) {
-    state.codes(3, j) = 0;
-    for (Index k = 0; k < 8 && p.bad_sample[static_cast<std::size_t>(j)]; ++k) state.codes(k, j) = 0;
-  }
+  eigen(state.codes).row(3).setZero();
+  for (Index j = 0; j < p.X.cols(); ++j)
+    if (p.bad_sample[static_cast<std::size_t>(j)]) eigen(state.codes).col(j).setZero();
+  const EigenMatrix<double> directions = eigen(p.X).colwise().normalized();
   std::set<Index> drawn;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     state.random = seed;
     const auto result = run<double>(p.problem(), o, nullptr, {}, &state);
     ASSERT_EQ(result.iteration, 1) << result.detail;
     EXPECT_EQ(result.history.front().dead_atoms, 1);
-    // which sample is it?
-    Index found = -1;
-    for (Index j = 0; j < p.X.cols(); ++j) {
-      double dot = 0, norm = 0;
-      for (Index i = 0; i < p.X.rows(); ++i) {
-        dot += p.X(i, j) * result.dictionary(i, 3);
-        norm += p.X(i, j) * p.X(i, j);
-      }
-      if (dot > (1 - 1e-12) * std::sqrt(norm)) found = j;
-    }
-    ASSERT_GE(found, 0) << "the new atom is a sample of unit norm";
+    Index found = 0;
+    const auto cosine = directions.transpose() * eigen(result.dictionary).col(3);
+    ASSERT_GT(cosine.maxCoeff(&found), 1 - 1e-12) << "the new atom is a sample of unit norm";
     EXPECT_FALSE(p.bad_sample[static_cast<std::size_t>(found)]) << "sample " << found;
     drawn.insert(found);
   }
@@ -317,15 +238,13 @@ TEST(Fit, PlantedCorruptionOfEntriesIsFound) {
     o.polish = 0;
     o.pace_iter = 15;
     const auto result = run(p.problem(), o);
-    std::vector<double> distrust;
-    for (const double v : result.weights) distrust.push_back(1 - v);
-    EXPECT_GT(auroc(distrust, p.bad_entry), 0.9) << "graph " << static_cast<int>(graph);
-    double bad = 0, good = 0, bads = 0;
-    for (std::size_t u = 0; u < distrust.size(); ++u) {
-      (p.bad_entry[u] ? bad : good) += result.weights[u];
-      bads += p.bad_entry[u] ? 1 : 0;
+    EXPECT_GT(auroc_of_doubt(result.weights, p.bad_entry), 0.9) << name_of(graph);
+    double sum[2] = {}, count[2] = {};
+    for (std::size_t u = 0; u < p.bad_entry.size(); ++u) {
+      sum[p.bad_entry[u]] += result.weights[u];
+      ++count[p.bad_entry[u]];
     }
-    EXPECT_LT(bad / bads, 0.3 * good / (static_cast<double>(distrust.size()) - bads));
+    EXPECT_LT(sum[true] / count[true], 0.3 * sum[false] / count[false]) << name_of(graph);
   }
 }
 
@@ -350,14 +269,6 @@ TEST(Fit, TrimmedLearningRecoversTheDictionaryBetterUnderOutliers) {
     plain += synthetic::recovery(p.B, run(p.problem(), o).dictionary) / repeats;
   }
   EXPECT_GT(trimmed, plain + 0.02) << "plain " << plain;
-}
-
-TEST(Fit, NamesOfTerminations) {
-  EXPECT_EQ(name_of(Termination::converged), "converged");
-  EXPECT_EQ(name_of(Termination::iteration_limit), "iteration_limit");
-  EXPECT_EQ(name_of(Termination::time_limit), "time_limit");
-  EXPECT_EQ(name_of(Termination::cancelled), "cancelled");
-  EXPECT_EQ(name_of(Termination::numerical_trouble), "numerical_trouble");
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 #include <numeric>
 
 #include "evaluate/scores.hpp"
-#include "model/model.hpp"
-#include "model/verify.hpp"
 #include "synthetic.hpp"
 #include "verify.hpp"
 
@@ -148,44 +146,23 @@ TEST(Groups, FindBlocksAndAreCertifiedVerifiedAndResumed) {
   o.shape = Shape{8, 8};
   o.window = 3;
   o.lambda_scale = 1;
-  std::vector<State<double>> states;
-  const auto keep = [&](const Record& record, const State<double>& state) {
-    if (record.iteration % 20 == 3) states.push_back(state);
-    return true;
-  };
-  const auto result = verify::run<double>({p.X.view(), {}}, o, keep);
+  const Problem<double> problem{p.X};
+  const auto result = verify::run_resumed<double>(problem, o, 40, "groups");
   EXPECT_EQ(result.detail, "");
   verify::check_reports(result, "groups");
   EXPECT_LT(result.certificate.codes, 1e-4);
-  std::vector<double> doubt;
-  for (const double v : result.weights) doubt.push_back(1 - v);
-  EXPECT_GT(auroc(doubt, p.hidden), 0.78);
+  const double found = verify::auroc_of_doubt(result.weights, p.hidden);
+  EXPECT_GT(found, 0.78);
   Options alone = o;
   alone.level = Level::element;
-  const auto entries = fit<double>(Problem<double>{p.X.view(), {}}, alone, {});
-  std::vector<double> of_entries;
-  for (const double v : entries.weights) of_entries.push_back(1 - v);
-  EXPECT_GT(auroc(doubt, p.hidden), auroc(of_entries, p.hidden) + 0.02);
-  for (const State<double>& state : states) {
-    const auto resumed = verify::run<double>({p.X.view(), {}}, o, nullptr, {}, &state);
-    EXPECT_EQ(resumed.codes, result.codes) << state.iteration;
-    EXPECT_EQ(resumed.weights, result.weights) << state.iteration;
-  }
-  const Problem<double> problem{p.X.view(), {}};
-  const Model<double> model = make_model(Result<double>(result), problem, {}, {});
-  for (const Figure& figure : pacewise::verify(model, problem, {}, {}))
-    EXPECT_TRUE(figure.same) << figure.name << ": " << figure.stated << ", found " << figure.found;
+  EXPECT_GT(found, verify::auroc_of_doubt(fit<double>(problem, alone, {}).weights, p.hidden) + 0.02);
+  const Model<double> model = verify::verified_model(result, problem, "groups");
   const std::string path = testing::TempDir() + "groups.pw";
   model.save(path);
   EXPECT_EQ(load(path).weights, model.weights);
-  const Encoding<double> again = model.encode(problem);
-  double apart = 0;
-  for (std::size_t u = 0; u < again.weights.size(); ++u) apart += std::abs(again.weights[u] - model.weights[u]);
-  EXPECT_LT(apart / static_cast<double>(again.weights.size()), 0.05);
-  const Trust<double> trust = model.score(problem);
-  std::vector<double> distrust;
-  for (Index u = 0; u < trust.confidence.size(); ++u) distrust.push_back(1 - trust.confidence.data()[u]);
-  EXPECT_GT(auroc(distrust, p.hidden), 0.78);
+  const Vector<double> again = model.encode(problem).weights;
+  EXPECT_LT((eigen(again) - eigen(model.weights)).cwiseAbs().mean(), 0.05);
+  EXPECT_GT(verify::auroc_of_doubt(model.score(problem).confidence.numbers(), p.hidden), 0.78);
 }
 
 }  // namespace

@@ -10,11 +10,7 @@ namespace {
 
 using namespace pacewise;
 
-FitInputs cut(Vector<Index> parts) {
-  FitInputs inputs;
-  inputs.parts = std::move(parts);
-  return inputs;
-}
+FitInputs cut(Vector<Index> parts) { return {.parts = std::move(parts)}; }
 
 synthetic::Recipe recipe() {
   synthetic::Recipe out = verify::with_outliers();
@@ -22,20 +18,7 @@ synthetic::Recipe recipe() {
   return out;
 }
 
-/// Every number of the state and the result
-void expect_same(const Result<double>& a, const Result<double>& b, const std::string& where) {
-  EXPECT_EQ(a.dictionary, b.dictionary) << where;
-  EXPECT_EQ(a.codes, b.codes) << where;
-  EXPECT_EQ(a.consistency, b.consistency) << where;
-  EXPECT_EQ(a.weights, b.weights) << where;
-  EXPECT_EQ(a.losses, b.losses) << where;
-  EXPECT_EQ(a.objective.total(), b.objective.total()) << where;
-  EXPECT_EQ(a.certificate.codes, b.certificate.codes) << where;
-  EXPECT_EQ(a.certificate.dictionary, b.certificate.dictionary) << where;
-  EXPECT_EQ(a.certificate.consistency, b.certificate.consistency) << where;
-}
-
-TEST(Parts, ReportWhatTheSlowPathFindsAtEveryLevelWithTheSameBitsForAnyThreads) {
+TEST(Parts, ReportWhatTheSlowPathFindsAtEveryLevelWithTheSameBitsForAnyThreadsAndResumed) {
   auto p = synthetic::make<double>(recipe());
   for (Index j = 0; j < p.X.cols(); j += 3) p.X(j % p.X.rows(), j) = std::numeric_limits<double>::quiet_NaN();
   for (const Level level : verify::kLevels)
@@ -43,12 +26,8 @@ TEST(Parts, ReportWhatTheSlowPathFindsAtEveryLevelWithTheSameBitsForAnyThreads) 
       Options o = verify::small_options(level);
       o.exact_steps = exact;
       const std::string where = std::string(name_of(level)) + (exact ? ", exact" : ", cheap");
-      const auto result = verify::run<double>(p.problem(), o, nullptr, cut({50, 130}));
-      verify::check_reports(result, where);
-      verify::check_history(result, where);
-      Control control;
-      control.threads = 3;
-      expect_same(result, fit<double>(p.problem(), o, control, nullptr, cut({50, 130})), where);
+      const auto result = verify::run_resumed<double>(p.problem(), o, 10, where, cut({50, 130}));
+      verify::check(result, where);
     }
 }
 
@@ -95,22 +74,6 @@ TEST(Parts, WithoutAGraphTheCutDoesNotMatter) {
     }
     EXPECT_EQ(parts.data.values, whole.data.values) << where;
   }
-}
-
-TEST(Parts, ResumedRunsEndWithTheSameBits) {
-  const auto p = synthetic::make<double>(recipe());
-  const Options o = verify::small_options();
-  std::vector<State<double>> states;
-  const auto whole = verify::run<double>(
-      p.problem(), o,
-      [&](const Record&, const State<double>& s) {
-        states.push_back(s);
-        return true;
-      },
-      cut({64}));
-  ASSERT_GT(states.size(), 9u);
-  for (const std::size_t t : {std::size_t{2}, std::size_t{8}, states.size() - 2})
-    expect_same(verify::run<double>(p.problem(), o, nullptr, cut({64}), &states[t]), whole, std::to_string(t));
 }
 
 // A descending pace doubts units of the last part alone.

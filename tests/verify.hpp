@@ -2,7 +2,10 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include "evaluate/scores.hpp"
 #include "model/fit.hpp"
+#include "model/model.hpp"
+#include "model/verify.hpp"
 #include "solve/groups.hpp"
 #include "solve/weights.hpp"
 #include "synthetic.hpp"
@@ -38,10 +41,54 @@ inline Options small_options(Level level = Level::element, Pace pace = Pace::qua
 
 template <class T>
 Result<T> run(const Problem<T>& problem, const Options& options, const Callback<T>& callback = nullptr,
-              const FitInputs& inputs = {}, const State<T>* resume = nullptr) {
-  Control control;
-  control.threads = 2;
-  return fit(problem, options, control, callback, inputs, resume);
+              const FitInputs& inputs = {}, const State<T>* resume = nullptr, int threads = 2) {
+  return fit(problem, options, {.threads = threads}, callback, inputs, resume);
+}
+
+/// How well 1 - v tells the units that are wrong
+template <class Weights>
+double auroc_of_doubt(const Weights& weights, const std::vector<bool>& wrong) {
+  std::vector<double> doubt;
+  for (const double v : weights) doubt.push_back(1 - v);
+  return auroc(doubt, wrong);
+}
+
+/// Every number of two results, to the bit
+template <class T>
+void expect_same(const Result<T>& a, const Result<T>& b, const std::string& where) {
+  EXPECT_EQ(a.dictionary, b.dictionary) << where;
+  EXPECT_EQ(a.codes, b.codes) << where;
+  EXPECT_EQ(a.consistency, b.consistency) << where;
+  EXPECT_EQ(a.weights, b.weights) << where;
+  EXPECT_EQ(a.losses, b.losses) << where;
+  EXPECT_EQ(a.objective.total(), b.objective.total()) << where;
+  EXPECT_EQ(a.certificate.codes, b.certificate.codes) << where;
+  EXPECT_EQ(a.certificate.dictionary, b.certificate.dictionary) << where;
+  EXPECT_EQ(a.certificate.consistency, b.certificate.consistency) << where;
+  EXPECT_EQ(a.termination, b.termination) << where;
+  ASSERT_EQ(a.history.size(), b.history.size()) << where;
+  for (std::size_t i = 0; i < a.history.size(); ++i)
+    ASSERT_EQ(a.history[i].objective.total(), b.history[i].objective.total()) << where << ", record " << i;
+}
+
+/// The result, which is the same for another number of threads, and resumed from every `every`-th iteration
+template <class T>
+Result<T> run_resumed(const Problem<T>& problem, const Options& options, int every, const std::string& where,
+                      const FitInputs& inputs = {}) {
+  std::vector<State<T>> states;
+  const auto keep = [&](const Record& record, const State<T>& state) {
+    if (record.iteration % every == every / 2) states.push_back(state);
+    return true;
+  };
+  const Result<T> whole = run<T>(problem, options, keep, inputs);
+  expect_same(run<T>(problem, options, nullptr, inputs, nullptr, 3), whole, where + ", three threads");
+  EXPECT_FALSE(states.empty()) << where;
+  for (const State<T>& state : states) {
+    const Result<T> rest = run<T>(problem, options, nullptr, inputs, &state);
+    expect_same(rest, whole, where + ", from iteration " + std::to_string(state.iteration));
+    EXPECT_GE(rest.seconds, state.seconds) << where;
+  }
+  return whole;
 }
 
 /// v with which the returned point was computed; empty: all 1. Cheap iterations leave none behind: those at its losses.
@@ -198,6 +245,24 @@ void check_history(const Result<T>& result, const std::string& where) {
           << at;
     }
   }
+}
+
+/// .. and that nothing went wrong
+template <class T>
+void check(const Result<T>& result, const std::string& where) {
+  EXPECT_EQ(result.detail, "") << where << ", " << name_of(result.termination);
+  EXPECT_TRUE(eigen(result.dictionary).allFinite() && eigen(result.codes).allFinite()) << where;
+  check_reports(result, where);
+  check_history(result, where);
+}
+
+/// The model of a fit, whose figures the product's own check finds again
+template <class T>
+Model<T> verified_model(const Result<T>& result, const Problem<T>& problem, const std::string& where) {
+  const Model<T> model = make_model(Result<T>(result), problem, {}, {});
+  for (const Figure& figure : pacewise::verify(model, problem, {}, {}))
+    EXPECT_TRUE(figure.same) << where << ", " << figure.name << ": " << figure.stated << ", found " << figure.found;
+  return model;
 }
 
 }  // namespace verify
