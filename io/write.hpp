@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "algebra/matrix.hpp"
 #include "algebra/sparse.hpp"
+#include "pacewise/matrix.hpp"
 #include "storage/file_error.hpp"
 
 namespace pacewise {

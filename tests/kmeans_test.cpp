@@ -1,5 +1,3 @@
-#include "evaluate/kmeans.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numeric>
 
 #include "evaluate/scores.hpp"
+#include "pacewise/evaluate.hpp"
 #include "synthetic.hpp"
 
 namespace {
@@ -28,7 +27,7 @@ Matrix<T> blobs(Index m, Index n, Index k, std::uint64_t seed) {
 
 template <class T>
 std::vector<KMeansRun> run(const Matrix<T>& x, const KMeansOptions& options, int threads = 1) {
-  return kmeans<T>(x.view(), options, {.threads = threads});
+  return kmeans(x.view(), options, {.threads = threads});
 }
 
 const KMeansRun& best(const std::vector<KMeansRun>& runs) {
@@ -228,7 +227,7 @@ TYPED_TEST(KMeansTest, StridedSamples) {
   using T = TypeParam;
   const Matrix<T> whole = gaussian<T>(8, 90, 10);
   const MatrixView<const T> part = whole.view().block(2, 10, 4, 60);
-  const auto a = kmeans<T>(part, {.clusters = 5, .runs = 3}, {}), b = run(Matrix<T>(part), {.clusters = 5, .runs = 3});
+  const auto a = kmeans(part, {.clusters = 5, .runs = 3}, {}), b = run(Matrix<T>(part), {.clusters = 5, .runs = 3});
   for (std::size_t r = 0; r < 3; ++r) EXPECT_EQ(a[r].centers, b[r].centers);
 }
 
@@ -308,7 +307,7 @@ TEST(KMeansControl, CancelAndDeadlineLeaveRunsOut) {
   const std::atomic<bool> cancel{true};
   const auto now = std::chrono::steady_clock::now();
   const auto until = [&](const Control& control) {
-    return kmeans<double>(x.view(), {.clusters = 20, .runs = 100000}, control);
+    return kmeans(x.view(), {.clusters = 20, .runs = 100000}, control);
   };
   EXPECT_TRUE(until({.cancel = &cancel}).empty());
   EXPECT_TRUE(until({.deadline = now - std::chrono::seconds(1)}).empty());

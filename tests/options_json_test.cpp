@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "algebra/error.hpp"
+#include "pacewise/error.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "algebra/error.hpp"
+#include "pacewise/error.hpp"
 
 namespace {
 

@@ -309,15 +309,5 @@ TEST(Space, HugeAndTinyData) {
   }
 }
 
-TEST(Space, BadInput) {
-  const Matrix<double> X = ours<double>(gaussian(5, 20, 14));
-  EXPECT_THROW(project<double>(X, {Space::Kind::raw, 3}, 0, {}), Error);
-  EXPECT_THROW(project<double>(X, {Space::Kind::pca, 0}, 0, {}), Error);
-  EXPECT_THROW(project<double>(Matrix<double>(0, 3), {Space::Kind::pca, 2}, 0, {}), Error);
-  Matrix<double> infinite = X;
-  infinite(1, 2) = -std::numeric_limits<double>::infinity();
-  EXPECT_THROW(project<double>(infinite, {Space::Kind::pca, 2}, 0, {}), Error);
-}
-
 }  // namespace
 }  // namespace pacewise

@@ -61,11 +61,6 @@ TEST(Sparse, TransposeTwiceIsTheSame) {
     for (Index j = 0; j < 23; ++j) EXPECT_EQ(da(i, j), dt(j, i));
 }
 
-TEST(Sparse, Diagonal) {
-  const Sparse a = sparse_from_triplets(2, 3, {{0, 0, 1.0}, {1, 0, 2.0}, {0, 1, 3.0}, {0, 2, 4.0}});
-  EXPECT_EQ(diagonal(a), (std::vector<double>{1, 0}));
-}
-
 Index bandwidth(const Sparse& a, const Vector<Index>& order) {
   Vector<Index> position(a.cols, -1);
   for (std::size_t p = 0; p < order.size(); ++p) position[order[p]] = static_cast<Index>(p);

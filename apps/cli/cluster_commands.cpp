@@ -73,7 +73,7 @@ int run_cluster(const ClusterArguments& a) {
   options.unit_norm = a.normalize == "unit";
   Control control = control_of(a.data);
   console.stage(fmt::format("clustering {} samples, {} runs", n, options.runs));
-  const std::vector<KMeansRun> runs = kmeans<double>(points.view(), options, control);
+  const std::vector<KMeansRun> runs = kmeans(points.view(), options, control);
   if (interrupted()) throw Interrupted("interrupted; nothing was written");
   const auto best =
       std::min_element(runs.begin(), runs.end(), [](const auto& x, const auto& y) { return x.inertia < y.inertia; });

@@ -6,7 +6,7 @@
 
 #include "apps/cli/console.hpp"
 #include "apps/cli/inputs.hpp"
-#include "evaluate/kmeans.hpp"
+#include "pacewise/evaluate.hpp"
 #include "pacewise/options.hpp"
 
 namespace pacewise::cli {

@@ -131,7 +131,7 @@ void cluster(const DemoImages& images, const Control& control, Outcome& out) {
   options.clusters = images.classes;
   options.runs = 10;
   options.unit_norm = true;
-  const std::vector<KMeansRun> runs = kmeans<float>(out.result.codes, options, control);
+  const std::vector<KMeansRun> runs = kmeans(out.result.codes, options, control);
   for (const KMeansRun& run : runs) {
     const Scores s = clustering_scores(images.labels, run.assignment);
     const double share = 1 / static_cast<double>(runs.size());

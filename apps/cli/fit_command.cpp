@@ -200,7 +200,7 @@ class FitRun {
     k.seed = options_.seed;
     Clustering out;
     double least = std::numeric_limits<double>::infinity();
-    for (KMeansRun& run : kmeans<T>(model.codes, k, control_of(a_.data).to_the_end())) {
+    for (KMeansRun& run : kmeans(model.codes, k, control_of(a_.data).to_the_end())) {
       out.runs.push_back(clustering_scores(labels_->value, run.assignment));
       if (!(run.inertia < least)) continue;
       least = run.inertia;

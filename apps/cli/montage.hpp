@@ -1,6 +1,6 @@
 #pragma once
-#include "algebra/matrix.hpp"
 #include "apps/report/page.hpp"
+#include "pacewise/matrix.hpp"
 
 namespace pacewise::cli {
 

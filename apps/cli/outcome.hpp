@@ -1,5 +1,5 @@
 #pragma once
-#include "algebra/error.hpp"
+#include "pacewise/error.hpp"
 
 namespace pacewise::cli {
 

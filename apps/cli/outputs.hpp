@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/matrix.hpp"
+#include "pacewise/matrix.hpp"
 #include "pacewise/options.hpp"
 
 namespace pacewise::cli {

@@ -2,7 +2,7 @@
 
 #include <zlib.h>
 
-#include "algebra/error.hpp"
+#include "pacewise/error.hpp"
 
 namespace pacewise::cli {
 namespace {

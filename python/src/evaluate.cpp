@@ -1,6 +1,7 @@
+#include "pacewise/evaluate.hpp"
+
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "evaluate/kmeans.hpp"
 #include "evaluate/scores.hpp"
 #include "running.hpp"
 
@@ -22,7 +23,7 @@ nb::list kmeans_runs(const Rows<T>& X, Index clusters, const std::string& init, 
   options.unit_norm = unit_norm;
   options.seed = seed;
   std::vector<KMeansRun> found;
-  run(threads, [&](const Control& control) { found = kmeans<T>(view(X), options, control); });
+  run(threads, [&](const Control& control) { found = kmeans(view(X), options, control); });
   nb::list out;
   for (KMeansRun& one : found)
     out.append(nb::make_tuple(to_line(std::move(one.assignment)), to_rows(std::move(one.centers)), one.inertia,

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "algebra/matrix.hpp"
+#include "pacewise/matrix.hpp"
 
 namespace pacewise {
 

@@ -1,6 +1,6 @@
 #include <sys/mman.h>
 
-#include "algebra/matrix.hpp"
+#include "pacewise/matrix.hpp"
 
 namespace pacewise {
 

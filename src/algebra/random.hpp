@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "algebra/matrix.hpp"
+#include "pacewise/matrix.hpp"
 
 namespace pacewise {
 

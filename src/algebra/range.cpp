@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "algebra/error.hpp"
+#include "pacewise/error.hpp"
 
 namespace pacewise {
 

@@ -73,13 +73,6 @@ Sparse sparse_from_triplets(Index rows, Index cols, const std::vector<Triplet>& 
 
 Sparse transpose(const Sparse& a) { return from_eigen(to_eigen(a).transpose()); }
 
-std::vector<double> diagonal(const Sparse& a) {
-  const EigenSparse matrix = to_eigen(a);
-  std::vector<double> out;
-  for (Index j = 0; j < std::min(a.rows, a.cols); ++j) out.push_back(matrix.coeff(j, j));
-  return out;
-}
-
 Vector<Index> reverse_cuthill_mckee(const Sparse& symmetric) {
   const Vector<Index>& start = symmetric.start;
   const auto fewer = [&](Index a, Index b) {

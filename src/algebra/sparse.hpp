@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "algebra/matrix.hpp"
+#include "pacewise/matrix.hpp"
 
 namespace pacewise {
 
@@ -13,7 +13,6 @@ struct Triplet {
 /// Duplicates are summed in the order given; explicit zeros are kept out.
 Sparse sparse_from_triplets(Index rows, Index cols, const std::vector<Triplet>& entries);
 Sparse transpose(const Sparse& a);
-std::vector<double> diagonal(const Sparse& a);
 
 /// An order of the rows of a symmetric matrix that keeps connected rows close: order[p] is the row at position p.
 /// Breadth first from a row of smallest degree, neighbours by degree, then reversed (Cuthill and McKee 1969, George

@@ -1,5 +1,5 @@
 #pragma once
-#include "algebra/matrix.hpp"
+#include "pacewise/matrix.hpp"
 
 namespace pacewise {
 

@@ -222,20 +222,6 @@ void measure_features(Data<T>& data, const Control& control) {
               data.notes);
 }
 
-template <class T>
-void check_given(const Normalization<T>& given, Index m) {
-  if (given.kind != Normalize::standard && given.kind != Normalize::robust) return;
-  if (static_cast<Index>(given.shift.size()) != m || static_cast<Index>(given.scale.size()) != m)
-    throw Error("given: shift and scale of length " + std::to_string(given.shift.size()) + " and " +
-                std::to_string(given.scale.size()) + " must equal the number of features, " + text(m));
-  for (Index i = 0; i < m; ++i) {
-    if (!std::isfinite(given.shift[i]))
-      throw Error("given: shift " + text(given.shift[i]) + " at feature " + text(i) + "; must be finite");
-    if (!(std::isfinite(given.scale[i]) && given.scale[i] > 0))
-      throw Error("given: scale " + text(given.scale[i]) + " at feature " + text(i) + "; must be finite and positive");
-  }
-}
-
 /// x_ij -> (x_ij - shift_i) / scale_i where observed
 template <class T>
 void apply_standard(Data<T>& data, const Control& control) {
@@ -303,7 +289,6 @@ template <class T>
 Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given, const Control& control,
                 bool find_bounds) {
   const bool complete = validate(problem, control);
-  if (given != nullptr) check_given(*given, problem.values.rows);
   Data<T> data;
   separate_missing(problem, complete, data, control);
   if (given != nullptr)

@@ -1,5 +1,3 @@
-#include "evaluate/kmeans.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,8 +7,10 @@
 #include <string>
 
 #include "algebra/dense.hpp"
+#include "algebra/parallel.hpp"
 #include "algebra/random.hpp"
 #include "algebra/simd.hpp"
+#include "pacewise/evaluate.hpp"
 
 namespace pacewise {
 namespace {
@@ -266,10 +266,8 @@ Random stream(std::uint64_t seed, Index run) {
   return Random(Random(Random(seed).bits() + static_cast<std::uint64_t>(run)).bits());
 }
 
-}  // namespace
-
 template <class T>
-std::vector<KMeansRun> kmeans(MatrixView<const T> X, const KMeansOptions& options, const Control& control) {
+std::vector<KMeansRun> cluster(MatrixView<const T> X, const KMeansOptions& options, const Control& control) {
   validate(X, options);
   MatrixView<const double> x;
   Matrix<double> copy;
@@ -294,13 +292,13 @@ std::vector<KMeansRun> kmeans(MatrixView<const T> X, const KMeansOptions& option
   return out;
 }
 
+}  // namespace
+
 std::vector<KMeansRun> kmeans(MatrixView<const float> X, const KMeansOptions& options, const Control& control) {
-  return kmeans<float>(X, options, control);
+  return cluster(X, options, control);
 }
 std::vector<KMeansRun> kmeans(MatrixView<const double> X, const KMeansOptions& options, const Control& control) {
-  return kmeans<double>(X, options, control);
+  return cluster(X, options, control);
 }
-template std::vector<KMeansRun> kmeans<float>(MatrixView<const float>, const KMeansOptions&, const Control&);
-template std::vector<KMeansRun> kmeans<double>(MatrixView<const double>, const KMeansOptions&, const Control&);
 
 }  // namespace pacewise

@@ -7,21 +7,6 @@
 namespace pacewise {
 namespace {
 
-void check_neighbours(const Neighbours& neighbours) {
-  const std::size_t size = checked_size(neighbours.k, neighbours.n);
-  if (neighbours.index.size() != size || neighbours.squared_distance.size() != size)
-    throw Error("neighbours: index and squared_distance must each have k n = " + std::to_string(size) + " entries");
-  for (Index p = 0; p < static_cast<Index>(size); ++p) {
-    const Index i = neighbours.index[p], j = p / neighbours.k;
-    if (i < -1 || i >= neighbours.n || i == j)
-      throw Error("neighbours: neighbour " + std::to_string(i) + " of sample " + std::to_string(j) +
-                  " must be another sample below " + std::to_string(neighbours.n) + ", or -1");
-    if (i >= 0 && !(neighbours.squared_distance[p] >= 0))
-      throw Error("neighbours: squared_distance " + std::to_string(neighbours.squared_distance[p]) + " of sample " +
-                  std::to_string(j) + " must be non-negative");
-  }
-}
-
 /// cos over the entries both samples have, negative values cut to 0
 template <class T>
 double cosine(const Samples<T>& X, Index a, Index b) {
@@ -161,10 +146,6 @@ template <class T>
 Graph build_graph_from_neighbours(const Neighbours& neighbours, const Samples<T>& points, const Options& options) {
   validate(options);
   if (options.graph == GraphKind::none) return {};
-  check_neighbours(neighbours);
-  if (options.edge_weight == EdgeWeight::cosine && points.values.cols != neighbours.n)
-    throw Error("points: has " + std::to_string(points.values.cols) + " samples, must have " +
-                std::to_string(neighbours.n));
   const Vector<double> similarity = similarities(neighbours, points, options);
   Graph graph;
   graph.incidence = incidence(neighbours, similarity, options.edge_weight);

@@ -16,14 +16,6 @@ std::string figure(double value) {
   return text;
 }
 
-void check_non_negative(const Sparse& a, const std::string& name) {
-  for (Index j = 0; j < a.cols; ++j)
-    for (Index p = a.start[j]; p < a.start[j + 1]; ++p)
-      if (!(a.value[p] >= 0) || !std::isfinite(a.value[p]))
-        throw Error(name + ": entry (" + std::to_string(a.index[p]) + ", " + std::to_string(j) + ") is " +
-                    figure(a.value[p]) + ", must be finite and non-negative");
-}
-
 /// x^-1/2, and 0 where x = 0
 Eigen::VectorXd inverse_roots(const Eigen::VectorXd& x) {
   return x.unaryExpr([](double v) { return v > 0 ? 1 / std::sqrt(v) : 0; });
@@ -72,14 +64,6 @@ double smallest_ritz_value(const EigenSparse& a, double bound) {
 }  // namespace
 
 Sparse hypergraph_laplacian(const Sparse& incidence, const Vector<double>& edge_weight) {
-  check_non_negative(incidence, "incidence");
-  if (!edge_weight.empty() && static_cast<Index>(edge_weight.size()) != incidence.rows)
-    throw Error("edge_weight: has " + std::to_string(edge_weight.size()) + " entries, must have one for each of the " +
-                std::to_string(incidence.rows) + " hyperedges");
-  for (std::size_t e = 0; e < edge_weight.size(); ++e)
-    if (!(edge_weight[e] >= 0) || !std::isfinite(edge_weight[e]))
-      throw Error("edge_weight: entry " + std::to_string(e) + " is " + figure(edge_weight[e]) +
-                  ", must be finite and non-negative");
   EigenSparse G = to_eigen(incidence);
   Eigen::VectorXd weight = Eigen::VectorXd::Ones(incidence.rows);
   if (!edge_weight.empty()) weight = eigen(edge_weight);
@@ -91,7 +75,11 @@ Sparse hypergraph_laplacian(const Sparse& incidence, const Vector<double>& edge_
 
 Sparse graph_laplacian(const Sparse& affinity, bool normalized) {
   check_symmetric(affinity, "affinity");
-  check_non_negative(affinity, "affinity");
+  for (Index j = 0; j < affinity.cols; ++j)
+    for (Index p = affinity.start[j]; p < affinity.start[j + 1]; ++p)
+      if (!(affinity.value[p] >= 0))
+        throw Error("affinity: entry (" + std::to_string(affinity.index[p]) + ", " + std::to_string(j) + ") is " +
+                    figure(affinity.value[p]) + ", must be non-negative");
   EigenSparse A = to_eigen(affinity);
   const Eigen::VectorXd degree = A * Eigen::VectorXd::Ones(A.cols());
   if (!normalized) return subtract_from_diagonal(degree, A);

@@ -250,22 +250,18 @@ class Search {
 
 template <class T>
 Neighbours nearest(const Samples<T>& X, Index k, const Control& control) {
-  const Index m = X.values.rows, n = X.values.cols;
-  if (X.values.empty())
-    throw Error("X: " + std::to_string(n) + " samples of " + std::to_string(m) + " features, must not be empty");
+  const Index n = X.values.cols;
   if (n > std::numeric_limits<std::int32_t>::max())
     throw Error("X: " + std::to_string(n) + " samples, must be below 2^31");
   if (k < 1 || k >= n)
     throw Error("k = " + std::to_string(k) + ": must be at least 1 and less than the number of samples, " +
                 std::to_string(n));
   const std::size_t size = checked_size(k, n);
-  Neighbours out{k, n, Vector<std::int32_t>(size, -1), Vector<double>(size, kInfinity), false};
+  Neighbours out{k, n, Vector<std::int32_t>(size, -1), Vector<double>(size, kInfinity)};
   const Observed observed = observe(X, control);
   Vector<std::int32_t> samples;  // those with an observed entry
-  for (std::int32_t j = 0; j < n; ++j) {
+  for (std::int32_t j = 0; j < n; ++j)
     if (observed.count[j] > 0) samples.push_back(j);
-    out.rescaled = out.rescaled || (observed.count[j] > 0 && observed.count[j] < m);
-  }
   const auto u = static_cast<Index>(samples.size());
   if (u < 2 || control.stop()) return out;
   // Products in float cost half of those in double and mostly rule out as much; double does what they leave.

@@ -53,10 +53,6 @@ Observed observe(const Samples<T>& X, const Control& control) {
   const auto add = [&](Index first, Index samples, int, Sums& sums) {
     for (Index j = first; j < first + samples; ++j) {
       const T* x = X.values.col(j);
-      if (!all_finite(x, m))
-        throw Error("X: sample " + std::to_string(j) + ", feature " +
-                    std::to_string(std::find_if(x, x + m, [](T v) { return !std::isfinite(v); }) - x) +
-                    " is not finite, must be (a missing entry has weight 0)");
       for (Index i = 0; i < m; ++i) {
         if (X.missing(i, j)) continue;
         sums.sum[i] += static_cast<double>(x[i]) - pivot[i];

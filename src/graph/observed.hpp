@@ -3,7 +3,7 @@
 
 namespace pacewise {
 
-/// Sizes and means over the entries that are not missing. A value that is not finite is an Error.
+/// Sizes and means over the entries that are not missing
 struct Observed {
   Vector<double> mean;         // m: of each feature, 0 where it is never observed
   Vector<std::int32_t> count;  // n: observed entries of each sample

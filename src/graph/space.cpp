@@ -54,13 +54,7 @@ void place(Space::Kind kind, const Vector<double>& weights, double rounding, con
 
 template <class T>
 Coordinates project(const Samples<T>& X, const Space& space, std::uint64_t seed, const Control& control) {
-  if (space.kind == Space::Kind::raw)
-    throw Error("graph space raw: has no projection, must be pca, half, white or robust");
-  if (space.dimensions < 1)
-    throw Error("graph space dimensions = " + std::to_string(space.dimensions) + ": must be at least 1");
   const Index m = X.values.rows, n = X.values.cols;
-  if (X.values.empty())
-    throw Error("X: " + std::to_string(n) + " samples of " + std::to_string(m) + " features, must not be empty");
   const Observed observed = observe(X, control);
   const LowRank model = low_rank(X, observed, space.dimensions, space.kind == Space::Kind::robust, seed, control);
   const double scale = observed.scale(), mean_norm = norm(observed.mean.data(), m, scale);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "algebra/error.hpp"
+#include "pacewise/error.hpp"
 #include "pacewise/options.hpp"
 
 namespace pacewise {

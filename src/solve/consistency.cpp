@@ -8,22 +8,6 @@
 namespace pacewise {
 namespace {
 
-template <class T>
-void require(const Sparse& H, MatrixView<const T> S, double eta) {
-  if (H.cols != S.cols)
-    throw Error("columns of the incidence = " + std::to_string(H.cols) +
-                ": must equal the number of samples = " + std::to_string(S.cols));
-  if (!(eta > 0) || !std::isfinite(eta))
-    throw Error("eta = " + std::to_string(eta) + ": must be > 0 (without a ridge the map is not unique)");
-}
-
-template <class T>
-EigenMatrix<double> ridge_gram(MatrixView<const T> S, double eta, const Control& control) {
-  EigenMatrix<double> G = sum_of_outer_products<T>(S, control);
-  G.diagonal().array() += eta;
-  return G;
-}
-
 /// S h_e of the hyperedges from `first` on, r x count
 template <class U, class T>
 EigenMatrix<U> edge_sums(const Sparse& edges, MatrixView<const T> S, Index first, Index count) {
@@ -70,27 +54,17 @@ Largest consistency_gap(const Sparse& edges, MatrixView<const T> S, const EigenM
 template <class T>
 StepReport solve_consistency(const Sparse& incidence, MatrixView<const T> S, double eta, Matrix<T>& Q,
                              const Control& control) {
-  require(incidence, S, eta);
   const Sparse edges = transpose(incidence);
-  const EigenMatrix<double> ridged = ridge_gram(S, eta, control);
+  EigenMatrix<double> ridged = sum_of_outer_products<T>(S, control);
+  ridged.diagonal().array() += eta;
   Matrix<T> Qt;
   solve_consistency_rows<double>(edges, S, ridged, Qt, control);
   Q = transposed<T>(Qt, control);
   return {consistency_gap<T>(edges, S, ridged, Qt, control).relative(), 1, true};
 }
 
-template <class T>
-double consistency_certificate(const Sparse& incidence, MatrixView<const T> S, double eta, const Matrix<T>& Q,
-                               const Control& control) {
-  require(incidence, S, eta);
-  return consistency_gap<T>(transpose(incidence), S, ridge_gram(S, eta, control), transposed<T>(Q, control), control)
-      .relative();
-}
-
 #define PACEWISE_INSTANTIATE(T)                                                                                     \
   template StepReport solve_consistency<T>(const Sparse&, MatrixView<const T>, double, Matrix<T>&, const Control&); \
-  template double consistency_certificate<T>(const Sparse&, MatrixView<const T>, double, const Matrix<T>&,          \
-                                             const Control&);                                                       \
   template void solve_consistency_rows<float, T>(const Sparse&, MatrixView<const T>, const EigenMatrix<double>&,    \
                                                  Matrix<T>&, const Control&);                                       \
   template void solve_consistency_rows<double, T>(const Sparse&, MatrixView<const T>, const EigenMatrix<double>&,   \

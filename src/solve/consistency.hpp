@@ -21,8 +21,5 @@ Largest consistency_gap(const Sparse& edges, MatrixView<const T> S, const EigenM
 template <class T>
 StepReport solve_consistency(const Sparse& incidence, MatrixView<const T> S, double eta, Matrix<T>& Q,
                              const Control& control);
-template <class T>
-double consistency_certificate(const Sparse& incidence, MatrixView<const T> S, double eta, const Matrix<T>& Q,
-                               const Control& control);
 
 }  // namespace pacewise

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "algebra/error.hpp"
+#include "pacewise/error.hpp"
 
 namespace pacewise {
 namespace {
