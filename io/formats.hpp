@@ -4,6 +4,9 @@
 /// The readers of the formats; read_table.cpp chooses one by the content of the file.
 namespace pacewise {
 
+/// Fails where the first bytes are those of no format.
+void check_known(const Reading& reading);
+
 /// Text with a row per sample: comma, tab, semicolon, bar or blanks between the fields, found from the content.
 template <class T>
 Table<T> read_csv(const Reading& reading);

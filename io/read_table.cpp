@@ -135,6 +135,8 @@ LabelColumn any_labels(const Reading& reading, Index samples) {
 
 }  // namespace
 
+void check_known(const Reading& reading) { format_of(reading); }
+
 template <class T>
 Table<T> read_table(const std::string& path, const ReadOptions& options) {
   try {

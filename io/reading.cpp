@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <exception>
 
+#include "io/formats.hpp"
+
 namespace pacewise {
 namespace {
 
@@ -35,23 +37,28 @@ void grow(const Reading& reading, std::string& buffer, std::size_t used, std::st
   buffer.resize(size);
 }
 
+constexpr std::size_t kEnough = 4096;  // bytes that tell a format
+
+bool is_gzip(std::string_view bytes) { return bytes.substr(0, 3) == "\x1f\x8b\x08"; }
+
 /// Pipes and devices: their length is unknown, so memory grows with what really arrives.
 void slurp(Reading& reading, int descriptor) {
   const auto content = std::make_shared<std::string>();
   for (;;) {
     grow(reading, *content, reading.stored, "the stream, which is no regular file,");
     const ssize_t count = ::read(descriptor, content->data() + reading.stored, content->size() - reading.stored);
+    reading.at(0);  // a signal ends a read that waits
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) cannot_open(reading.path, errno);
     if (count == 0) break;
+    const bool enough = reading.stored < kEnough && reading.stored + static_cast<std::size_t>(count) >= kEnough;
     reading.stored += static_cast<std::size_t>(count);
-    reading.at(0);
+    reading.bytes = std::string_view(*content).substr(0, reading.stored);
+    if (enough && !is_gzip(reading.bytes)) check_known(reading);  // a stream may have no end
   }
   reading.bytes = std::string_view(*content).substr(0, reading.stored);
   reading.owner = content;
 }
-
-bool is_gzip(std::string_view bytes) { return bytes.substr(0, 3) == "\x1f\x8b\x08"; }
 
 /// Replaces the bytes of a gzip file by what they expand to.
 void unzip(Reading& reading) {
@@ -85,7 +92,11 @@ void split_variable(Reading& reading) {
 
 void open(Reading& reading) {
   if (reading.path.empty() || reading.path.find('\0') != std::string::npos) cannot_open(reading.path, ENOENT);
-  const int descriptor = ::open(reading.path.c_str(), O_RDONLY | O_CLOEXEC);
+  int descriptor = -1;
+  do {
+    reading.at(0);
+    descriptor = ::open(reading.path.c_str(), O_RDONLY | O_CLOEXEC);
+  } while (descriptor < 0 && errno == EINTR);  // a pipe nobody writes to
   if (descriptor < 0) cannot_open(reading.path, errno);
   const std::shared_ptr<void> closing(nullptr, [descriptor](void*) { ::close(descriptor); });
   struct stat status {};

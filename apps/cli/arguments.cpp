@@ -91,6 +91,7 @@ class Command {
         ->check(within(at_least(0)));
   }
   void quiet(bool& value) { app_.add_flag("--quiet", value, "Print errors only")->group(group_); }
+  void force(bool& value) { app_.add_flag("--force", value, "Replace files of another kind")->group(group_); }
   void run(std::function<int()> body) {
     app_.callback([&program = program_, body = std::move(body)] { program.run = body; });
   }
@@ -124,6 +125,7 @@ void define_fit(Program& program) {
   c.value("--every", a->every, "N", "Iterations between checkpoints")->check(within(above(0)));
   c.file("--resume", a->resume, "Go on from a checkpoint, with its options");
   c.reading(a->data);
+  c.force(a->force);
   c.quiet(a->quiet);
   c.value("--progress", a->progress, "auto|plain|none", "What is shown while it runs");
   c.run([a, options] {
@@ -144,6 +146,7 @@ void for_new_samples(Command& c, const std::shared_ptr<ModelDataArguments>& a, i
   c.file("--weights", a->weights, "Weights >= 0 of samples (n), features (m) or entries (n x m); 0 = missing");
   c.app().add_flag("--plain", a->plain, "Trust every entry: no self-paced weights")->group("Options");
   c.reading(a->data);
+  c.force(a->force);
   c.quiet(a->quiet);
   c.run([a, run] { return about(a->data.path, [&] { return run(*a); }); });
 }
@@ -191,6 +194,7 @@ void define_reconstruct(Program& program) {
   c.input("CODES", a->codes, "Codes, a row per sample");
   c.file("-o,--output", a->output, "The data (.npy .csv .mtx)", "DATA")->required();
   c.file("--scale", a->scale, "Norms of the samples, as encode --scale-out wrote them; else unit norm");
+  c.force(a->force);
   c.quiet(a->quiet);
   c.run([a] { return run_reconstruct(*a); });
 }
@@ -210,6 +214,7 @@ void define_cluster(Program& program) {
   c.file("-o,--output", a->output, "Write the assignment of the best run (.npy .csv)");
   c.file("--json", a->json, "Write the scores: mean, sd, min and max over the runs");
   c.reading(a->data);
+  c.force(a->force);
   c.quiet(a->quiet);
   c.run([a] { return about(a->data.path, [&] { return run_cluster(*a); }); });
 }
@@ -226,6 +231,7 @@ void define_graph(Program& program) {
                                      std::vector<std::string>{"graph", "k", "graph_space", "edge_weight", "heat_width",
                                                               "normalized_laplacian", "normalize", "seed"});
   c.reading(a->data);
+  c.force(a->force);
   c.quiet(a->quiet);
   c.run([a, options] {
     options->collect(*a);
@@ -242,6 +248,7 @@ void define_judging(Program& program) {
     c.input("LABELS", a->labels, "One label per sample");
     c.input("ASSIGNMENT", a->assignment, "One cluster per sample");
     c.file("--json", a->json, "Write the scores");
+    c.force(a->force);
     c.run([a] { return run_evaluate(*a); });
   }
   {
@@ -254,6 +261,7 @@ void define_judging(Program& program) {
     c.file("--graph", a->graph_file, "The graph file it was fitted with, if any");
     c.file("--graph-space", a->points_file, "The coordinates file it was fitted with, if any");
     c.reading(a->data);
+    c.force(a->force);
     c.quiet(a->quiet);
     c.run([a] { return about(a->data.path, [&] { return run_verify(*a); }); });
   }
@@ -278,6 +286,7 @@ void define_demo(Program& program) {
   c.value("--atoms", a->atoms, "N", "Atoms of each dictionary")->check(within({1, 4096}));
   c.value("--seed", a->seed, "N", "Same seed, same result");
   c.threads(a->threads);
+  c.force(a->force);
   c.quiet(a->quiet);
   c.value("--progress", a->progress, "auto|plain|none", "What is shown while it runs");
   c.run([a] { return run_demo(*a); });

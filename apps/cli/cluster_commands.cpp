@@ -31,10 +31,8 @@ void check(const ClusterArguments& a) {
   require(o.max_iter >= 1, fmt::format("max-iter = {}: must be >= 1", o.max_iter));
   require(a.init == "random" || a.init == "k-means++", "init = " + a.init + ": must be random or k-means++");
   require(a.normalize == "unit" || a.normalize == "none", "normalize = " + a.normalize + ": must be unit or none");
-  require(a.output.empty() || a.output.ends_with(".npy") || a.output.ends_with(".csv"),
-          "--output = " + a.output + ": must end in .npy or .csv");
-  check_writable(a.output);
-  check_writable(a.json);
+  check_files({{"DATA", a.data.path}, {"--labels", a.labels}},
+              {{{"--output", a.output}, Holds::list}, {{"--json", a.json}, Holds::json}}, a.force);
 }
 
 /// Codes of a model, or the values of a file.
@@ -104,7 +102,7 @@ int run_cluster(const ClusterArguments& a) {
 }
 
 int run_evaluate(const EvaluateArguments& a) {
-  check_writable(a.json);
+  check_files({{"LABELS", a.labels}, {"ASSIGNMENT", a.assignment}}, {{{"--json", a.json}, Holds::json}}, a.force);
   const Labels labels = read_labels(a.labels);
   const Labels assignment = read_labels(a.assignment, static_cast<Index>(labels.value.size()));
   const Scores s = clustering_scores(labels.value, assignment.value);
@@ -120,13 +118,12 @@ int run_evaluate(const EvaluateArguments& a) {
 }
 
 int run_graph(const GraphArguments& a) {
-  for (const std::string* path : {&a.output, &a.incidence})
-    if (!path->empty() && !path->ends_with(".mtx"))
-      throw UsageError(printable(*path, 200) + ": a sparse matrix is written as .mtx");
   if (!a.incidence.empty() && a.options.graph != GraphKind::hypergraph)
     throw UsageError("--incidence: only a hypergraph has an incidence matrix");
-  check_writable(a.output);
-  check_writable(a.incidence);
+  std::vector<NamedPath> inputs{{"DATA", a.data.path}};
+  for (const auto& [option, path] : a.files) inputs.push_back({option, path});
+  check_files(inputs, {{{"--output", a.output}, Holds::sparse}, {{"--incidence", a.incidence}, Holds::sparse}},
+              a.force);
   Console console(a.quiet, Progress::automatic);
   const Table<double> table = read_data<double>(a.data, console);
   Problem<double> problem;

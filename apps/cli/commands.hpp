@@ -29,7 +29,7 @@ struct FitArguments : GivenOptions {
   std::string checkpoint, resume;
   int every = 10;
   std::string codes, weights_out, json, report;
-  bool quiet = false;
+  bool quiet = false, force = false;
   std::string progress = "auto";
 };
 int run_fit(const FitArguments& arguments);
@@ -44,7 +44,7 @@ struct ModelDataArguments {
   std::optional<Index> nonzeros;
   std::optional<double> error;
   std::optional<int> folds;  // score
-  bool quiet = false;
+  bool quiet = false, force = false;
 };
 int run_encode(const ModelDataArguments& arguments);
 int run_mend(const ModelDataArguments& arguments);
@@ -53,7 +53,7 @@ int run_verify(const ModelDataArguments& arguments);
 
 struct ReconstructArguments {
   std::string model, codes, output, scale;
-  bool quiet = false;
+  bool quiet = false, force = false;
 };
 int run_reconstruct(const ReconstructArguments& arguments);
 
@@ -63,19 +63,20 @@ struct ClusterArguments {
   std::string init = "k-means++";
   std::string normalize = "unit";
   KMeansOptions options;
-  bool quiet = false;
+  bool quiet = false, force = false;
 };
 int run_cluster(const ClusterArguments& arguments);
 
 struct GraphArguments : GivenOptions {
   DataSource data;
   std::string output, incidence;
-  bool quiet = false;
+  bool quiet = false, force = false;
 };
 int run_graph(const GraphArguments& arguments);
 
 struct EvaluateArguments {
   std::string labels, assignment, json;
+  bool force = false;
 };
 int run_evaluate(const EvaluateArguments& arguments);
 
@@ -92,7 +93,7 @@ struct DemoArguments {
   Index atoms = 32;
   int threads = 0;
   std::uint64_t seed = 0;
-  bool quiet = false;
+  bool quiet = false, force = false;
   std::string progress = "auto";
 };
 int run_demo(const DemoArguments& arguments);

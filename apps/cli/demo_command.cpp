@@ -308,8 +308,8 @@ std::string page_of(const std::vector<Scene>& scenes) {
 }  // namespace
 
 int run_demo(const DemoArguments& a) {
-  if (a.save.empty()) check_writable(a.output);
-  check_writable(a.json);
+  check_files({}, {{{"--output", a.save.empty() ? a.output : ""}, Holds::page}, {{"--json", a.json}, Holds::json}},
+              a.force);
   Console console(a.quiet, parse_progress(a.progress));
   console.stage("reading images");
   Random random(a.seed);

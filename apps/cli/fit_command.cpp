@@ -29,8 +29,6 @@ double peak_memory_bytes() {
 void check_paths(const FitArguments& a) {
   if (a.precision != "single" && a.precision != "double")
     throw UsageError("precision = " + a.precision + ": must be single or double");
-  check_table_path("--codes", a.codes);
-  check_table_path("--weights-out", a.weights_out);
   if (a.options.level == Level::none && !a.weights_out.empty() && a.resume.empty())
     throw UsageError("--weights-out: level none has no self-paced weights; leave it out or choose a level");
   std::vector<NamedPath> inputs{{"DATA", a.data.path},
@@ -39,14 +37,14 @@ void check_paths(const FitArguments& a) {
                                 {"--dictionary", a.dictionary},
                                 {"--start-codes", a.start_codes}};
   for (const auto& [option, path] : a.files) inputs.push_back({option, path});
-  check_distinct(inputs, {{"--output", a.output},
-                          {"--codes", a.codes},
-                          {"--weights-out", a.weights_out},
-                          {"--json", a.json},
-                          {"--report", a.report},
-                          {"--checkpoint", a.checkpoint}});
-  for (const std::string* path : {&a.output, &a.codes, &a.weights_out, &a.json, &a.report, &a.checkpoint})
-    check_writable(*path);
+  check_files(inputs,
+              {{{"--output", a.output}, Holds::model},
+               {{"--codes", a.codes}, Holds::table},
+               {{"--weights-out", a.weights_out}, Holds::table},
+               {{"--json", a.json}, Holds::json},
+               {{"--report", a.report}, Holds::page},
+               {{"--checkpoint", a.checkpoint}, Holds::model}},
+              a.force);
 }
 
 /// With --resume the method is the checkpoint's; only limits may be set anew.
@@ -297,6 +295,8 @@ class FitRun {
     for (const std::string& line : certificate_notes()) text += line + "\n";
     console_.print(text);
     if (r.termination == Termination::converged) return kDone;
+    const bool polished = r.schedule.phase == Phase::polish && r.schedule.in_phase >= r.options.polish;
+    if (r.termination == Termination::iteration_limit && polished) return kDone;  // all that was asked for
     console_.warn(fmt::format("the tolerance was not reached: {}{}{}", name_of(r.termination),
                               r.detail.empty() ? "" : ", ", r.detail));
     return kNo;

@@ -39,7 +39,8 @@ struct NewSamples {
 template <class T>
 Encoding<T> pursue(const ModelDataArguments& a, const Model<T>& model, const Problem<T>& problem,
                    const Control& control) {
-  Data<T> data = prepare(problem, model.normalization.kind, &model.normalization, control);
+  Data<T> data =
+      prepare(problem, model.normalization.kind, &model.normalization, control, false, model.options.missing);
   Encoding<T> e;
   e.codes = orthogonal_mp(Problem<T>(data.values, data.weights), model.dictionary,
                           a.nonzeros.value_or(model.dictionary.cols()), a.error.value_or(0), control);
@@ -166,44 +167,34 @@ int reconstruct_with(const ReconstructArguments& a, const Model<T>& model, Conso
   return kDone;
 }
 
-}  // namespace
-
-namespace {
-
-void check_files(const ModelDataArguments& a) {
-  check_distinct({{"MODEL", a.model}, {"DATA", a.data.path}, {"--weights", a.weights}, {"--truth", a.truth}},
-                 {{"--output", a.output},
-                  {"--weights-out", a.weights_out},
-                  {"--scale-out", a.scale_out},
-                  {"--confidence", a.confidence}});
+void check(const ModelDataArguments& a) {
+  check_files({{"MODEL", a.model}, {"DATA", a.data.path}, {"--weights", a.weights}, {"--truth", a.truth}},
+              {{{"--output", a.output}},
+               {{"--weights-out", a.weights_out}},
+               {{"--scale-out", a.scale_out}},
+               {{"--confidence", a.confidence}}},
+              a.force);
 }
 
 }  // namespace
 
 int run_encode(const ModelDataArguments& a) {
-  check_files(a);
-  check_table_path("--output", a.output);
-  check_table_path("--weights-out", a.weights_out);
-  check_table_path("--scale-out", a.scale_out);
+  check(a);
   return with_model(a, [&](const auto& model, Console& console) { return encode_with(a, model, console); });
 }
 
 int run_mend(const ModelDataArguments& a) {
-  check_files(a);
-  check_table_path("--output", a.output);
+  check(a);
   return with_model(a, [&](const auto& model, Console& console) { return mend_with(a, model, console); });
 }
 
 int run_score(const ModelDataArguments& a) {
-  check_files(a);
-  check_table_path("--output", a.output);
-  check_table_path("--confidence", a.confidence);
+  check(a);
   return with_model(a, [&](const auto& model, Console& console) { return score_with(a, model, console); });
 }
 
 int run_reconstruct(const ReconstructArguments& a) {
-  check_distinct({{"MODEL", a.model}, {"CODES", a.codes}, {"--scale", a.scale}}, {{"--output", a.output}});
-  check_table_path("--output", a.output);
+  check_files({{"MODEL", a.model}, {"CODES", a.codes}, {"--scale", a.scale}}, {{{"--output", a.output}}}, a.force);
   return with_model(a, [&](const auto& model, Console& console) { return reconstruct_with(a, model, console); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/outcome.hpp"
@@ -9,11 +10,6 @@
 #include "storage/atomic_file.hpp"
 
 namespace pacewise::cli {
-
-void check_table_path(const char* option, const std::string& path) {
-  if (path.empty() || path.ends_with(".npy") || path.ends_with(".csv") || path.ends_with(".mtx")) return;
-  throw UsageError(std::string(option) + " = " + printable(path, 200) + ": must end in .npy, .csv or .mtx");
-}
 
 namespace {
 
@@ -28,24 +24,86 @@ bool same_file(const std::string& a, const std::string& b) {
   return whole(a) == whole(b);
 }
 
+/// The file of `data.mat:X`
+std::string file_of(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::exists(path, failed) ? path : path.substr(0, path.rfind(':'));
+}
+
+bool ends_in(const std::string& path, const std::vector<std::string>& endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](const std::string& e) { return path.ends_with(e); });
+}
+
+struct KindOfFile {
+  const char* name;
+  std::vector<std::string> endings;  // empty: any
+  std::vector<std::string> starts;   // of what it may replace; empty: of any text
+};
+
+KindOfFile kind_of(const Output& out) {
+  const std::vector<std::string> starts = {out.path.ends_with(".npy")   ? "\x93NUMPY"
+                                           : out.path.ends_with(".mtx") ? "%%MatrixMarket"
+                                                                        : ""};
+  switch (out.holds) {
+    case Holds::table:
+      return {"table", {".npy", ".csv", ".mtx"}, starts};
+    case Holds::list:
+      return {"list", {".npy", ".csv"}, starts};
+    case Holds::rows:
+      return {"table", {".csv"}, starts};
+    case Holds::sparse:
+      return {"sparse matrix", {".mtx"}, starts};
+    case Holds::page:
+      return {"page", {}, {"<!"}};
+    case Holds::json:
+      return {"JSON file", {}, {"{", "["}};
+    default:
+      return {"model", {}, {"PACEWISE"}};
+  }
+}
+
+void check_ending(const Output& out, const KindOfFile& kind) {
+  if (kind.endings.empty() || ends_in(out.path, kind.endings)) return;
+  std::string all;
+  for (const std::string& e : kind.endings) all += (all.empty() ? "" : e == kind.endings.back() ? " or " : ", ") + e;
+  throw UsageError(out.option + " = " + printable(out.path, 200) + ": must end in " + all);
+}
+
+/// What is there is replaced by its own kind only.
+void check_replaced(const Output& out, const KindOfFile& kind) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(out.path, failed)) return;
+  std::ifstream file(out.path, std::ios::binary);
+  std::string head(16, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  const auto begins = [&](const std::string& start) {
+    if (!start.empty()) return head.starts_with(start);
+    const bool text = std::none_of(head.begin(), head.end(), [](char c) { return static_cast<unsigned char>(c) < 9; });
+    return text && !head.starts_with("<!") && !head.starts_with("{") && !head.starts_with("%%MatrixMarket");
+  };
+  if (head.empty() || std::any_of(kind.starts.begin(), kind.starts.end(), begins)) return;
+  throw UsageError(out.option + " = " + printable(out.path, 200) + " is there and holds no " + kind.name +
+                   ": it would be lost; give another name, or --force");
+}
+
 }  // namespace
 
-void check_distinct(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {
+void check_files(const std::vector<NamedPath>& inputs, const std::vector<Output>& outputs, bool force) {
   for (auto out = outputs.begin(); out != outputs.end(); ++out) {
     if (out->path.empty()) continue;
+    const KindOfFile kind = kind_of(*out);
+    check_ending(*out, kind);
     const auto refuse_same = [&](const NamedPath& other) {
-      const std::string file = other.path.substr(0, other.path.find(":/"));  // of HDF5
-      if (!file.empty() && same_file(out->path, file))
+      if (!other.path.empty() && same_file(out->path, file_of(other.path)))
         throw UsageError(out->option + " = " + printable(out->path, 200) + " is the file of " + other.option +
                          ", too, which would be lost; give another name");
     };
     std::for_each(inputs.begin(), inputs.end(), refuse_same);
     std::for_each(outputs.begin(), out, refuse_same);
+    if (!force) check_replaced(*out, kind);
+    const AtomicFile probe(out->path);
   }
-}
-
-void check_writable(const std::string& path) {
-  if (!path.empty()) const AtomicFile probe(path);
 }
 
 template <class T>

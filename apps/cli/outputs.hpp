@@ -8,15 +8,17 @@
 
 namespace pacewise::cli {
 
-/// A UsageError where the ending is none we write; empty paths pass. Called before the work, not after it.
-void check_table_path(const char* option, const std::string& path);
 struct NamedPath {
   std::string option, path;
 };
-/// A UsageError where an output is also an input, or two outputs are one file, through links too; empty paths pass.
-void check_distinct(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
-/// A WriteError where nothing can be written there: found before an hour's fit, not after it.
-void check_writable(const std::string& path);
+enum class Holds : std::uint8_t { model, table, list, rows, sparse, page, json };
+struct Output : NamedPath {
+  Holds holds = Holds::table;
+};
+/// Before the work, not after it: a UsageError where an ending is none we write, where an output is also an input or
+/// two are one file, through links too, and where a file of another kind would be replaced without `force`; a
+/// WriteError where nothing can be written. Empty paths pass.
+void check_files(const std::vector<NamedPath>& inputs, const std::vector<Output>& outputs, bool force);
 
 /// By its ending: .npy, .csv, or .mtx. Samples, the columns, become rows.
 template <class T>

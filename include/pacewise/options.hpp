@@ -111,7 +111,8 @@ struct Options {
   double gamma = 1;                       // >= 0, hypergraph consistency term
   double eta = 10;                        // > 0 when gamma > 0, ridge of the consistency map
   Normalize normalize = Normalize::unit;
-  bool offset = false;  // a number for each feature that is added to B S, learned with the same weights
+  std::optional<double> missing = {};  // a value that means missing, as NaN does
+  bool offset = false;                 // a number for each feature that is added to B S, learned with the same weights
   // self-paced weights
   Level level = Level::element;
   std::vector<double> groups = {};     // level group: m labels, features of one label are a group; or

@@ -132,6 +132,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         heat_width: float | None = None,
         normalized_laplacian: bool | None = None,
         normalize: str | None = None,
+        missing: float | None = None,
         offset: bool = False,
         max_iter: int | None = None,
         tol: float | None = None,
@@ -181,6 +182,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.heat_width = heat_width
         self.normalized_laplacian = normalized_laplacian
         self.normalize = normalize
+        self.missing = missing
         self.offset = offset
         self.max_iter = max_iter
         self.tol = tol

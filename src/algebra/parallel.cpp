@@ -17,7 +17,11 @@ int openblas_get_num_threads() __attribute__((weak));
 namespace pacewise {
 
 // OpenMP's number, so that OMP_NUM_THREADS and threadpoolctl count.
-int thread_count(const Control& control) { return control.threads > 0 ? control.threads : omp_get_max_threads(); }
+// More threads than the machine can run only wait for each other.
+int thread_count(const Control& control) {
+  const int most = std::max(16, 2 * omp_get_num_procs());
+  return std::min(control.threads > 0 ? control.threads : omp_get_max_threads(), most);
+}
 
 void parallel_blocks(Index blocks, const Control& control, const std::function<void(Index, int)>& body) {
   const SerialBlas serial;

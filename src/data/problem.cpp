@@ -47,20 +47,25 @@ std::string text(Number value) {
 
 std::string place(Index i, Index j) { return "sample " + text(j) + ", feature " + text(i); }
 
+/// A value that means missing; NaN is equal to none
 template <class T>
-bool observed(const Problem<T>& p, Index i, Index j) {
-  return !std::isnan(p.values(i, j)) && p.weights(i, j) > 0;
+T mark_of(std::optional<double> missing) {
+  return missing ? static_cast<T>(*missing) : std::numeric_limits<T>::quiet_NaN();
 }
 
 /// True where none is missing
 template <class T>
-bool check_values(MatrixView<const T> x, const Control& control) {
+bool check_values(MatrixView<const T> x, T mark, const Control& control) {
   if (x.rows < 1) throw Error("values: " + text(x.rows) + " features; there must be at least 1");
   if (x.cols < 1) throw Error("values: " + text(x.cols) + " samples; there must be at least 1");
   if (x.data == nullptr) throw Error("values: null pointer; it must point to the numbers");
   if (x.stride < x.rows)
     throw Error("values: stride " + text(x.stride) + " must be at least the number of features, " + text(x.rows));
-  if (first_where(x.cols, control, [&](Index j) { return !all_finite(x.col(j), x.rows); }) < 0) return true;
+  const auto some_missing = [&](Index j) {
+    return !all_finite(x.col(j), x.rows) ||
+           (!std::isnan(mark) && std::find(x.col(j), x.col(j) + x.rows, mark) != x.col(j) + x.rows);
+  };
+  if (first_where(x.cols, control, some_missing) < 0) return true;
   refuse_where(
       x.rows, x.cols, control, [&](Index i, Index j) { return std::isinf(x(i, j)); },
       [&](Index i, Index j) {
@@ -122,12 +127,13 @@ std::string missing_note(Index missing, Index size) {
 
 /// values = X with 0 where the weight is 0; a NaN of positive weight makes the entry weights.
 template <class T>
-void separate_missing(const Problem<T>& p, bool complete, Data<T>& data, const Control& control) {
+void separate_missing(const Problem<T>& p, bool complete, T mark, Data<T>& data, const Control& control) {
+  const auto absent = [&](Index i, Index j) { return std::isnan(p.values(i, j)) || p.values(i, j) == mark; };
   const Index m = p.values.rows, n = p.values.cols;
   const bool given = !p.weights.entry.empty();
   const bool make_entry = !complete && !given && first_where(n, control, [&](Index j) {
                                                    for (Index i = 0; i < m; ++i)
-                                                     if (std::isnan(p.values(i, j)) && p.weights(i, j) > 0) return true;
+                                                     if (absent(i, j) && p.weights(i, j) > 0) return true;
                                                    return false;
                                                  }) >= 0;
   const bool all_count = complete && p.weights.sample.empty() && p.weights.feature.empty() && !given;
@@ -144,13 +150,13 @@ void separate_missing(const Problem<T>& p, bool complete, Data<T>& data, const C
       return;
     }
     for (Index i = 0; i < m; ++i) {
-      const bool counts = observed(p, i, j);
+      const bool counts = !absent(i, j) && p.weights(i, j) > 0;
       out[i] = counts ? x[i] : T(0);
       missing[j] += counts ? 0 : 1;
     }
     if (make_entry || given)
       for (Index i = 0; i < m; ++i)
-        data.weights.entry(i, j) = std::isnan(x[i]) ? T(0) : given ? p.weights.entry(i, j) : T(1);
+        data.weights.entry(i, j) = absent(i, j) ? T(0) : given ? p.weights.entry(i, j) : T(1);
   });
   Vector<char> empty(n, 0);
   for (Index j = 0; j < n; ++j) {
@@ -275,22 +281,23 @@ void check_weights(const Weights<T>& w, Index m, Index n, const Control& control
 }
 
 template <class T>
-bool validate(const Problem<T>& problem, const Control& control) {
+bool validate(const Problem<T>& problem, const Control& control, std::optional<double> missing) {
   const Index m = problem.values.rows, n = problem.values.cols;
-  const bool complete = check_values(problem.values, control);
+  const bool complete = check_values(problem.values, mark_of<T>(missing), control);
   check_weights(problem.weights, m, n, control);
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i)
-      if (observed(problem, i, j)) return complete;
+      if (!std::isnan(problem.values(i, j)) && problem.values(i, j) != mark_of<T>(missing) && problem.weights(i, j) > 0)
+        return complete;
   throw Error("values: every entry is NaN or has weight 0; at least one must be observed");
 }
 
 template <class T>
 Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given, const Control& control,
-                bool find_bounds) {
-  const bool complete = validate(problem, control);
+                bool find_bounds, std::optional<double> missing) {
+  const bool complete = validate(problem, control, missing);
   Data<T> data;
-  separate_missing(problem, complete, data, control);
+  separate_missing(problem, complete, mark_of<T>(missing), data, control);
   if (given != nullptr)
     data.normalization = *given;
   else
@@ -352,11 +359,12 @@ RobustMoments robust_moments(const Data<T>& data) {
   return robust_moments(std::move(x));
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                             \
-  template void check_weights<T>(const Weights<T>&, Index, Index, const Control&);                          \
-  template bool validate<T>(const Problem<T>&, const Control&);                                             \
-  template Data<T> prepare<T>(const Problem<T>&, Normalize, const Normalization<T>*, const Control&, bool); \
-  template void subtract(const Vector<T>&, const Weights<T>&, Data<T>&, const Control&);                    \
+#define PACEWISE_INSTANTIATE(T)                                                                            \
+  template void check_weights<T>(const Weights<T>&, Index, Index, const Control&);                         \
+  template bool validate<T>(const Problem<T>&, const Control&, std::optional<double>);                     \
+  template Data<T> prepare<T>(const Problem<T>&, Normalize, const Normalization<T>*, const Control&, bool, \
+                              std::optional<double>);                                                      \
+  template void subtract(const Vector<T>&, const Weights<T>&, Data<T>&, const Control&);                   \
   template RobustMoments robust_moments(const Data<T>&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -69,9 +69,10 @@ void check_weights(const Weights<T>& w, Index m, Index n, const Control& control
 
 /// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
 /// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where
-/// no value is missing. Of `control`, here and below, only the threads matter: nothing stops a check half-way.
+/// no value is missing. `missing` is a value that stands for NaN. Of `control`, here and below, only the threads
+/// matter: nothing stops a check half-way.
 template <class T>
-bool validate(const Problem<T>& problem, const Control& control = {});
+bool validate(const Problem<T>& problem, const Control& control = {}, std::optional<double> missing = {});
 
 /// x -> x - offset_i where these weights are positive; normalization.offset is the sum of all that was subtracted.
 template <class T>
@@ -84,6 +85,6 @@ void subtract(const Vector<T>& offset, const Weights<T>& weights, Data<T>& data,
 /// standard deviations of all data is a gross outlier.
 template <class T>
 Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given = nullptr,
-                const Control& control = {}, bool find_bounds = false);
+                const Control& control = {}, bool find_bounds = false, std::optional<double> missing = {});
 
 }  // namespace pacewise

@@ -99,7 +99,7 @@ Options choose_settings(const Problem<T>& problem, Options options, const Contro
                         std::vector<Candidate>& tried) {
   const bool atoms = options.atoms == kAuto, penalty = options.beta == kAuto;
   if (!atoms && !penalty) return options;
-  validate(problem, control);
+  validate(problem, control, options.missing);
   Judge<T> judge(problem, options, control, tried);
   const Index n = samples_of(problem.values.rows, problem.values.cols);
   Index r = atoms ? std::clamp<Index>(problem.values.rows / 16, kFewest, 16) : options.atoms;

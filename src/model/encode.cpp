@@ -178,7 +178,8 @@ template <class T>
 Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
                        const Control& control, bool judged = false) {
   require(model, problem.values);
-  Data<T> data = prepare(problem, model.normalization.kind, &model.normalization, control);
+  Data<T> data =
+      prepare(problem, model.normalization.kind, &model.normalization, control, false, model.options.missing);
   Encoding<T> e = encode_prepared(model, data, options, control, judged);
   return {std::move(data), std::move(e)};
 }
@@ -346,14 +347,15 @@ Matrix<T> Model<T>::reconstruct(MatrixView<const T> codes_of_samples, const Vect
 template <class T>
 Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
   require(*this, Y.values);
-  const Data<T> data = prepare(Y, normalization.kind, &normalization, control);
+  const Data<T> data = prepare(Y, normalization.kind, &normalization, control, false, this->options.missing);
   const Index folds = fold_count(how, data.values.rows(), !held_out_lambda.empty());
   return judge(*this, data, entry_losses(*this, data, how, folds, control), folds, control);
 }
 
 template <class T>
 Trust<T> calibrate(Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
-  const Data<T> data = prepare(problem, model.normalization.kind, &model.normalization, control);
+  const Data<T> data =
+      prepare(problem, model.normalization.kind, &model.normalization, control, false, model.options.missing);
   const Index m = data.values.rows(), folds = fold_count(options, m, m < kFoldFeatures);
   const Vector<T> losses = entry_losses(model, data, options, folds, control);
   if (folds > 0) model.held_out_lambda = held_out_lambdas(data, losses, control);

@@ -70,7 +70,8 @@ class Fitter {
     if (descends(options_) && state_.schedule.phase != Phase::polish) return false;
     return state_.schedule.phase != Phase::plain && couples();
   }
-  bool exact(const ScheduleState& schedule) const { return !in_float_ || exact_steps(schedule, options_); }
+  void judge_steps(double codes);
+  bool exact(const ScheduleState& schedule) const { return exact_steps(schedule, options_); }
   bool mapped() const {  // there is a Q
     return std::any_of(parts_.begin(), parts_.end(), [](const Part<T>& part) { return !part.Qt.empty(); });
   }
@@ -132,7 +133,6 @@ class Fitter {
   double cancelled_ = 0;         // gamma |H|^2, of which the consistency term is what is left
   Record record_;
   double objective_ = 0;  // after the last step
-  bool in_float_ = true;  // squares of the data are numbers in float: steps may be cheap
   bool exact_ = false;    // how the steps of this iteration are solved, and its sums
   bool over_ = false;
   Termination termination_ = Termination::iteration_limit;

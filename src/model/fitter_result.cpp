@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "model/fitter.hpp"
@@ -7,6 +8,38 @@
 // What a fit returns.
 
 namespace pacewise {
+namespace {
+
+std::string rounded(double value) {
+  char text[16];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 3).ptr};
+}
+
+}  // namespace
+
+/// A step that ended above any tolerance is not passed over, and a point far from an optimum is not "converged".
+template <class T>
+void Fitter<T>::judge_steps(double codes) {
+  constexpr double kLoose = 1e-3, kFar = 1e-2;
+  int loose = 0;
+  double worst = kLoose;
+  std::string which;
+  for (const Record& r : state_.history)
+    for (const auto& [name, residual] :
+         {std::pair{"codes", r.certificate.codes}, {"dictionary", r.certificate.dictionary}}) {
+      if (!(std::isfinite(residual) && residual > kLoose)) continue;
+      ++loose;
+      if (residual <= worst) continue;
+      worst = residual;
+      which = std::string(name) + " step of iteration " + std::to_string(r.iteration);
+    }
+  if (loose > 0)
+    notes_.push_back(std::to_string(loose) + (loose == 1 ? " step" : " steps") + " ended above a residual of " +
+                     rounded(kLoose) + "; the worst is the " + which + " at " + rounded(worst) + ".");
+  if (termination_ != Termination::converged || codes <= kFar) return;
+  termination_ = Termination::numerical_trouble;
+  detail_ = "the objective stalled, but the codes have a residual of " + rounded(codes);
+}
 
 namespace {
 
@@ -107,6 +140,7 @@ Result<T> Fitter<T>::result() {
     out.selected =
         summarize(out.losses, out.weights, observed(), options_.regularizer, out.lambda, control_, center).selected;
   }
+  judge_steps(out.certificate.codes);
   out.termination = termination_;
   out.detail = detail_;
   out.options = options_;

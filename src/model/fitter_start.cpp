@@ -15,6 +15,21 @@ bool normalise(Vector<double>& atom) {
   return norm > 0;
 }
 
+/// Steps compute squares in float.
+template <class T>
+void check_range(const Problem<T>& problem, const Data<T>& data) {
+  Index feature = 0, sample = 0;
+  const double largest = static_cast<double>(eigen(data.values).cwiseAbs().maxCoeff(&feature, &sample));
+  if (largest == 0 || (largest > 1e-12 && largest < 1e12)) return;
+  const double given = static_cast<double>(problem.values(feature, sample));
+  const std::string normalised = given == largest || given == -largest ? "" : ", normalised " + to_text(largest);
+  throw Error(
+      "values: " + to_text(given) + " at sample " + std::to_string(sample) + ", feature " + std::to_string(feature) +
+      " is the largest in size" + normalised + ": must be between 1e-12 and 1e12; " +
+      (largest > 1 ? "if it stands for a missing value, say so (missing = " + to_text(given) + "), else " : "") +
+      "scale the data");
+}
+
 }  // namespace
 
 template <class T>
@@ -56,14 +71,10 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
 
 template <class T>
 void Fitter<T>::make_parts(const Problem<T>& problem) {
-  Data<T> data = prepare<T>(problem, options_.normalize, nullptr, control_, descends(options_));
+  Data<T> data = prepare<T>(problem, options_.normalize, nullptr, control_, descends(options_), options_.missing);
   notes_ = data.notes;
-  const auto largest = static_cast<double>(eigen(data.values).cwiseAbs().maxCoeff());
-  in_float_ = largest == 0 || (largest > 1e-12 && largest < 1e12);
+  check_range(problem, data);
   if (descends(options_)) {
-    if (!in_float_)
-      refuse("values", to_text(largest) + " is the largest", "between 1e-12 and 1e12 for a descending pace",
-             "scale them");
     hiding_ = plan_hiding(options_.hidden, static_cast<double>(m_ * n_ - data.missing));
     const double deviation = robust_moments(data).deviation;
     state_.descent.cap = 4 * deviation * deviation;

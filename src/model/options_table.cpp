@@ -191,6 +191,7 @@ std::vector<Option> make_table() {
   t.add("normalize", "", &O::normalize,
         "Samples to unit norm, features to mean 0 and deviation 1 (standard) or the like without gross outliers "
         "(robust), or nothing");
+  t.add("missing", "", &O::missing, "A value that means missing, as NaN does: -999, or the no-data value of a picture");
   t.add("offset", "b", &O::offset, "Learn a number for each feature that is added to what atoms make");
 
   t.group("Self-paced weights");
@@ -431,8 +432,9 @@ Options preset(Preset which) {
 void validate(const Options& o) {
   for (const Option& row : option_table()) check(row, row.get(o), row.name);
   if (o.graph_space.kind != Space::Kind::raw) static_cast<void>(parse_space(to_string(o.graph_space)));
-  if (o.eta == 0 && o.gamma > 0)
-    refuse("eta", to_text(o.eta), "> 0 when gamma > 0", "without a ridge the consistency map is not unique");
+  if (o.eta < 1e-100 && o.gamma > 0)
+    refuse("eta", to_text(o.eta), o.eta > 0 ? ">= 1e-100 when gamma > 0" : "> 0 when gamma > 0",
+           "without a ridge the consistency map is not unique");
   if (o.pace == Pace::descending && o.level != Level::none)
     for (const char* name : kOfQuantilePace)
       if (differs(o, name))

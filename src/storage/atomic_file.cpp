@@ -1,6 +1,7 @@
 #include "storage/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <charconv>
 #include <filesystem>
 #include <random>
+#include <utility>
 
 namespace pacewise {
 namespace {
@@ -42,6 +44,22 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+/// Temporaries of writers that were killed: those alive hold a lock.
+void remove_leftovers(const std::string& target) {
+  const std::string prefix = fs::path(target).filename().string() + ".";
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_of(target), error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(".tmp")) continue;
+    const std::string number = name.substr(prefix.size(), name.size() - prefix.size() - 4);
+    if (number.empty() || number.find_first_not_of("0123456789abcdef") != std::string::npos) continue;
+    const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) continue;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+    ::close(descriptor);
+  }
+}
+
 /// Pipes and devices have nothing to flush, and say so.
 bool flush_matters(int error) { return error != EINVAL && error != ENOTSUP && error != EROFS; }
 
@@ -67,12 +85,18 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::open_temporary(unsigned mode, bool exists) {
+  remove_leftovers(target_);
   std::random_device device;
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary_ = line_of(target_, ".", std::hex, device(), ".tmp");
     // mode 0666 and O_EXCL instead of mkstemp: the user's umask decides, as for any other new file
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0 || errno != EEXIST) break;
+    if (descriptor_ < 0 && errno != EEXIST) break;
+    struct stat now {};
+    if (descriptor_ >= 0 && (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+        ::fstat(descriptor_, &now) == 0 && now.st_nlink > 0)
+      break;
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));  // another run took it for a leftover
   }
   if (descriptor_ < 0) {
     const int error = errno;

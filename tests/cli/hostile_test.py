@@ -1,0 +1,129 @@
+"""What a first hour may bring. The rule: one clear line and the right status, or a right answer."""
+import os
+import signal
+import struct
+import threading
+import time
+import unittest
+
+from harness import Case, csv_text, npy_bytes, planted, run, start
+
+NAN = float("nan")
+ROWS, _ = planted()
+FIT = ("fit", "{data}", "-o", "out.pw", "--atoms", "4", "--max-iter", "30")
+WIDE = ("--normalize", "none")
+
+
+def changed(sample, feature, value, rows=ROWS):
+    rows = [list(row) for row in rows]
+    rows[sample][feature] = value
+    return rows
+
+
+def times(factor):
+    return [[factor * x for x in row] for row in ROWS]
+
+
+RANGE = r"values: \S+ at sample \d+, feature \d+ is the largest in size.*: must be between 1e-12 and 1e12; "
+# name, content of the data file, more arguments, status, pattern of the last line
+DATA = [
+    ("float_e19.npy", npy_bytes(times(1e19), "<f4"), (*WIDE, "--pace", "quantile"), 3, RANGE),
+    ("float_e19_single.npy", npy_bytes(times(1e19), "<f4"), (*WIDE, "--precision", "single"), 3, RANGE),
+    ("double_e160.npy", npy_bytes(times(1e160)), (*WIDE, "--level", "none"), 3, RANGE),
+    ("float_e-20.npy", npy_bytes(times(1e-20), "<f4"), (*WIDE, "--pace", "quantile"), 3, RANGE + "scale the data"),
+    ("no_data.npy", npy_bytes(changed(3, 5, -3.4028235e38), "<f4"), (*WIDE, "--pace", "quantile", "--precision", "single"), 3,
+     r"values: -3\.4028234\S+ at sample 3, feature 5 .*say so \(missing = -3\.4028234"),
+    ("no_data_sample.npy", npy_bytes(changed(3, 5, -3.4028235e38), "<f4"), (*WIDE, "--level", "sample"), 3, r"sample 3, feature 5"),
+    ("no_data_unit.npy", npy_bytes(changed(3, 5, -3.4028235e38), "<f4"), (), 3, r"sample 3, feature 5 .*missing = "),
+    ("tiny_eta.npy", npy_bytes(ROWS), ("--eta", "1e-300"), 2, r"eta = 1e-300: must be >= 1e-100 when gamma > 0"),
+    ("zeros.bin", b"\0" * 100000, (), 3, r"zeros\.bin: its format is not known"),
+]
+
+
+class Hostile(Case):
+    def fit(self, name, *more, status=0):
+        return self.call(*[a.format(data=name) for a in FIT], *more, status=status)
+
+    def test_data(self):
+        for name, content, more, status, pattern in DATA:
+            with self.subTest(name):
+                self.write(name, content)
+                _, err = self.fit(name, *more, status=status)
+                last = err.strip().splitlines()[-1]
+                (self.folder / name).unlink()
+                self.assertRegex(last, "^pacewise: .*" + pattern)
+                self.assertEqual(err.count("pacewise: "), 1, err)
+                self.assertFalse((self.folder / "out.pw").exists(), name)
+
+    def test_converged_means_it(self):
+        for more in (("--alpha", "1e300"), ("--l2", "1e300")):
+            _, err = self.call("fit", "data.npy", "-o", "out.pw", "--atoms", "4", "--quiet", *more, status=1)
+            self.assertRegex(err, r"^pacewise: warning: the tolerance was not reached: numerical_trouble, .*residual of")
+
+    def test_the_end_of_the_polish_is_the_end_of_the_run(self):
+        self.call("fit", "data.npy", "-o", "out.pw", "--atoms", "4", "--tol", "0", "--polish", "5", "--pace", "quantile", "--quiet")
+        self.assertRegex(self.call("info", "out.pw")[0], "iterations +19")
+
+    def test_a_value_that_means_missing_is_as_good_as_nan(self):
+        for mark in (-999.0, -3.4028234663852886e38):
+            self.write("marked.npy", npy_bytes(changed(3, 5, mark, changed(7, 2, mark))))
+            self.write("nan.npy", npy_bytes(changed(3, 5, NAN, changed(7, 2, NAN))))
+            for name, more in (("marked", ("--missing", mark)), ("nan", ())):
+                self.call("fit", f"{name}.npy", "-o", f"{name}.pw", "--atoms", "4", "--codes", f"{name}_codes.csv", "--quiet", *more)
+                self.call("mend", f"{name}.pw", f"{name}.npy", "-o", f"{name}_mended.csv")
+            for what in ("codes", "mended"):
+                self.assertEqual((self.folder / f"marked_{what}.csv").read_text(), (self.folder / f"nan_{what}.csv").read_text())
+
+    def test_files_of_another_kind_are_kept(self):
+        self.fit("data.npy", status=1)
+        for name, content in (("wine.csv", csv_text(ROWS)), ("page.html", "<!doctype html>"), ("a.json", "{}"), ("a.npy", npy_bytes(ROWS)),
+                              ("a.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n")):
+            self.write(name, content)
+        keep = {p.name: p.read_bytes() for p in self.folder.iterdir()}
+        for arguments in (("fit", "data.npy", "-o", "wine.csv"), ("fit", "data.npy", "-o", "new.pw", "--report", "wine.csv"),
+                          ("fit", "data.npy", "-o", "new.pw", "--json", "page.html"), ("fit", "data.npy", "-o", "new.pw", "--checkpoint", "a.npy"),
+                          ("cluster", "data.npy", "--clusters", "2", "--json", "wine.csv"), ("demo", "-o", "out.pw"),
+                          ("graph", "data.npy", "-o", "out.pw"), ("encode", "out.pw", "data.npy", "-o", "out.pw"),
+                          ("evaluate", "labels.npy", "labels.npy", "--json", "labels.npy")):
+            with self.subTest(" ".join(arguments)):
+                _, err = self.call(*arguments, status=2)
+                self.assertRegex(err, r"^pacewise: --\S+ = \S+ (is there and holds no|is the file of)|must end in")
+                self.assertEqual({p.name: p.read_bytes() for p in self.folder.iterdir()}, keep)
+        self.fit("data.npy", "--json", "wine.csv", "--force", status=1)
+        self.assertTrue((self.folder / "wine.csv").read_text().startswith("{"))
+        self.fit("data.npy", "--json", "wine.csv", status=1)  # its own kind
+
+    def test_a_pipe_that_nobody_writes_to_ends_with_the_first_signal(self):
+        os.mkfifo(self.folder / "pipe")
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with self.subTest(number):
+                process = start(("fit", "pipe", "-o", "out.pw"), self.folder)
+                process.stderr.readline()  # reading pipe
+                time.sleep(0.1)
+                process.send_signal(number)
+                _, err = process.communicate(timeout=10)
+                self.assertEqual(process.returncode, 130, err)
+                self.assertRegex(err, "interrupted while reading pipe; nothing was written")
+
+    def test_a_pipe_with_data_is_read(self):
+        os.mkfifo(self.folder / "pipe")
+        writer = threading.Thread(target=lambda: (self.folder / "pipe").write_text(csv_text(ROWS)))
+        writer.start()
+        self.fit("pipe", status=1)
+        writer.join()
+
+    def test_endless_devices(self):
+        for device in ("/dev/zero", "/dev/urandom"):
+            began = time.monotonic()
+            _, err = self.fit(device, status=3)
+            self.assertRegex(err.splitlines()[-1], r"^pacewise: /dev/\w+: ")
+            self.assertLess(time.monotonic() - began, 10)
+
+    def test_more_threads_than_anyone_has(self):
+        self.fit("data.npy", "--threads", "10000", "--codes", "many.npy", status=1)
+        self.fit("data.npy", "--threads", "1", "--codes", "one.npy", status=1)
+        self.assertEqual((self.folder / "many.npy").read_bytes(), (self.folder / "one.npy").read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()
