@@ -1,6 +1,8 @@
 #include "io/csv_dialect.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 namespace pacewise {
 namespace {
@@ -40,12 +42,26 @@ bool is_text(std::string_view field, bool decimal_comma) {
   return !is_missing(field) && !is_number(field, decimal_comma);
 }
 
-/// 0, 1, 2, ..: what pandas writes for columns without names, after an empty name where it also writes the index
+/// 0, 1, 2, ..: what pandas writes for columns without names. After a name, or an empty one, from any number: years
 bool counts_up(const std::vector<std::string>& row) {
-  const std::size_t first = !row.empty() && row[0].empty() ? 1 : 0;
+  const std::size_t first = !row.empty() && (row[0].empty() || is_text(row[0], true)) ? 1 : 0;
+  Index start = 0;
+  if (row.size() < first + 3 || (first == 1 && !parse_number(row[1], start))) return false;
   for (std::size_t c = first; c < row.size(); ++c)
-    if (row[c] != std::to_string(c - first)) return false;
-  return row.size() >= first + 3;
+    if (row[c] != std::to_string(start + static_cast<Index>(c - first))) return false;
+  return true;
+}
+
+/// Fewer numbers than words among the first rows
+bool holds_text(const Rows& rows, std::size_t first, std::size_t c) {
+  std::size_t texts = 0, numbers = 0;
+  for (std::size_t r = first; r < rows.size(); ++r) {
+    if (c >= rows[r].size() || is_missing(trimmed(rows[r][c]))) continue;
+    const bool text = is_text(trimmed(rows[r][c]), true);
+    texts += text ? 1 : 0;
+    numbers += text ? 0 : 1;
+  }
+  return texts > numbers && (first > 0 || texts > 1);
 }
 
 /// The first row is a header where it has text above numbers and more texts than numbers: a bad number in the first
@@ -68,12 +84,10 @@ bool looks_like_header(const Rows& rows, bool decimal_comma) {
 
 void add_notes(const Reading& reading, CsvDialect& dialect) {
   if (!reading.options.label_column.empty()) return;
-  for (const std::string& name : dialect.names)
-    if (is_label_like(name))
+  for (std::size_t c = 0; c < dialect.names.size(); ++c)
+    if (const std::string& name = dialect.names[c]; is_label_like(name) && !dialect.text[c])
       dialect.notes.push_back(line_of("column \"", printable(name),
                                       "\" is read as a feature; to use it as labels name it as the label column"));
-  if (dialect.names.size() > 1 && dialect.names[0].empty())
-    dialect.notes.emplace_back("the first column has no name (an index?) and is read as a feature");
 }
 
 }  // namespace
@@ -82,6 +96,19 @@ bool is_label_like(std::string_view name) {
   static constexpr std::string_view names[] = {"label", "labels", "class", "target", "gnd", "y", "Y", "Label", "Class"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
+
+namespace {
+
+/// A name that usually stands above identifiers
+bool is_id_like(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  static constexpr std::string_view names[] = {"id",         "index",      "name",     "key", "sample",
+                                               "identifier", "unnamed: 0", "rownames", "row"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names) || name.ends_with("_id") ||
+         name.ends_with(" id");
+}
+
+}  // namespace
 
 std::size_t CsvText::skip_to_row(std::size_t at) const {
   while (at < text_.size()) {
@@ -148,6 +175,10 @@ CsvDialect detect_dialect(const Reading& reading, char delimiter) {
   const std::string& label = reading.options.label_column;
   CsvDialect dialect;
   dialect.start = bytes.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  if (bytes.substr(dialect.start, 4) == "sep=" && bytes.size() > dialect.start + 5) {  // Excel says so
+    if (delimiter == 0) delimiter = bytes[dialect.start + 4];
+    dialect.start += 5;
+  }
   dialect.delimiter = delimiter != 0 ? delimiter : detect_delimiter(bytes, dialect.start);
   dialect.decimal_comma = dialect.delimiter == ';';
   const CsvText text(bytes, dialect.delimiter);
@@ -165,12 +196,24 @@ CsvDialect detect_dialect(const Reading& reading, char delimiter) {
       dialect.notes.emplace_back("the first line counts 0, 1, 2, ..: it is read as names of columns");
     dialect.start = text.skip_to_row(text.row_end(dialect.start));
   }
+  for (std::size_t c = 0; c < rows[0].size(); ++c) dialect.text.push_back(holds_text(rows, dialect.header ? 1 : 0, c));
+  dialect.rows.assign(rows.begin() + (dialect.header ? 1 : 0), rows.end());
   add_notes(reading, dialect);
   return dialect;
 }
 
-Index find_label_column(const Reading& reading, const CsvDialect& dialect) {
-  const std::string& wanted = reading.options.label_column;
+bool names_samples(const CsvDialect& dialect, Index column) {
+  const auto c = static_cast<std::size_t>(column);
+  std::set<std::string> seen;
+  for (const auto& row : dialect.rows)
+    if (c >= row.size() || !seen.insert(row[c]).second) return false;
+  if (dialect.text[c]) return column == 0 || (dialect.header && is_id_like(dialect.names[c]));
+  if (!dialect.header || column != 0 || !(dialect.names[0].empty() || is_id_like(dialect.names[0]))) return false;
+  Index number = 0;
+  return std::all_of(seen.begin(), seen.end(), [&](const std::string& text) { return parse_number(text, number); });
+}
+
+Index find_column(const Reading& reading, const CsvDialect& dialect, const std::string& wanted, const char* what) {
   if (wanted.empty()) return -1;
   const auto named = std::find(dialect.names.begin(), dialect.names.end(), wanted);
   if (named != dialect.names.end()) return named - dialect.names.begin();
@@ -178,8 +221,7 @@ Index find_label_column(const Reading& reading, const CsvDialect& dialect) {
   if (parse_number(wanted, number)) {
     if (number >= 1 && number <= dialect.columns) return number - 1;
     if (number < 0 && number >= -dialect.columns) return dialect.columns + number;
-    reading.fail("",
-                 line_of("label column ", number, " is not in 1..", dialect.columns, "; give a number in that range"));
+    reading.fail("", line_of(what, " ", number, " is not in 1..", dialect.columns, "; give a number in that range"));
   }
   std::string known;
   for (std::size_t c = 0; c < std::min<std::size_t>(dialect.names.size(), 10); ++c)

@@ -40,8 +40,10 @@ struct CsvDialect {
   bool decimal_comma = false;  // where ';' separates, ',' is the decimal point
   bool header = false;
   Index columns = 0;
-  std::vector<std::string> names;  // of the header
-  std::size_t start = 0;           // offset of the first data row
+  std::vector<std::string> names;              // of the header
+  std::vector<bool> text;                      // by column, whether it holds words
+  std::vector<std::vector<std::string>> rows;  // the first ones
+  std::size_t start = 0;                       // offset of the first data row
   std::vector<std::string> notes;
 };
 
@@ -51,8 +53,12 @@ CsvDialect detect_dialect(const Reading& reading, char delimiter);
 /// The content of a field: blanks and quotes taken off, "" is ".
 std::string unquoted(std::string_view field);
 
-/// The column that options.label_column names, or -1 where it is empty.
-Index find_label_column(const Reading& reading, const CsvDialect& dialect);
+/// The column of that name or number, or -1 where it is empty; `what` it is, for messages.
+Index find_column(const Reading& reading, const CsvDialect& dialect, const std::string& wanted, const char* what);
+
+/// Whether the column looks like names of the samples: different words in the first column or under a name such as id,
+/// or whole numbers in the first column under such a name or none.
+bool names_samples(const CsvDialect& dialect, Index column);
 
 /// A name that usually stands above labels.
 bool is_label_like(std::string_view name);

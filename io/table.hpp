@@ -13,13 +13,19 @@
 namespace pacewise {
 
 struct ReadOptions {
-  std::string variable;        // which array of a .npz, .mat or HDF5 file; also written `file.mat:name`
-  std::string label_column;    // CSV: a name of the header, or a number from 1 (from -1: counted from the end)
-  bool labels_beside = false;  // IDX: also read the labels file beside `..images-idx3..`
-  std::optional<bool> header;  // CSV: whether the first line holds names; empty: decided from the content
-  char delimiter = 0;          // CSV: 0 is decided from the content; ' ' stands for runs of blanks
-  int threads = 0;             // 0: as many as the machine has; the result never depends on it
-  std::function<void(double)> progress;       // fraction in [0, 1], called from the calling thread only
+  std::string variable;  // which array of a .npz, .mat or HDF5 file; also written `file.mat:name`
+  // CSV. A column is a name of the header, or a number from 1 (from -1: counted from the end)
+  std::string label_column;
+  std::string id_column;                 // its words name the samples; empty: found from the content, "none": none
+  std::vector<std::string> columns;      // these alone; "sex=f" is 1 where the column sex holds f, else 0
+  std::vector<std::string> expected;     // these, in this order, where the header has any of them: a model's
+  std::vector<std::string> drop;         // all but these
+  std::vector<std::string> categorical;  // one column for each value they hold; "all": every column of text
+  bool labels_beside = false;            // IDX: also read the labels file beside `..images-idx3..`
+  std::optional<bool> header;            // CSV: whether the first line holds names; empty: decided from the content
+  char delimiter = 0;                    // CSV: 0 is decided from the content; ' ' stands for runs of blanks
+  int threads = 0;                       // 0: as many as the machine has; the result never depends on it
+  std::function<void(double)> progress;  // fraction in [0, 1], called from the calling thread only
   const std::atomic<bool>* cancel = nullptr;  // polled; a cancelled read returns with `cancelled` set and no values
 };
 
@@ -39,6 +45,8 @@ struct Table {
   std::optional<Sparse> sparse;       // m x n
   std::optional<Labels> labels;       // n
   std::vector<std::string> feature_names;  // m, or empty
+  std::vector<std::string> sample_names;   // n, or empty
+  std::string id_name;                     // what stands above the names of the samples
   std::vector<Index> sample_shape;         // e.g. {28, 28}: a sample is that array in row-major order
   std::vector<std::string> notes;          // what the reader decided and the user should know
   std::string format;                      // "npy", "csv", ..

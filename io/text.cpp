@@ -19,7 +19,7 @@ bool is_missing(std::string_view text) {
   std::string lower(text);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
-  static constexpr std::string_view spellings[] = {"", "?", "-", "na", "n/a", "nan", "null", "none"};
+  static constexpr std::string_view spellings[] = {"", "?", "-", "na", "#n/a", "n/a", "nan", "null", "none"};
   return std::find(std::begin(spellings), std::end(spellings), lower) != std::end(spellings);
 }
 

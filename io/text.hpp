@@ -6,7 +6,7 @@ namespace pacewise {
 /// Without leading and trailing blanks and line ends.
 std::string_view trimmed(std::string_view text);
 
-/// The spellings of a missing value: empty, NA, N/A, NaN, null, none (any case), ?, -.
+/// The spellings of a missing value: empty, NA, N/A, NaN, null, none (any case), ?, -, #N/A.
 bool is_missing(std::string_view text);
 
 /// A whole text as a number (Index, float or double); false where it is none. `decimal_comma`: "1,5" is 1.5.

@@ -32,8 +32,15 @@ void append_number(std::string& out, T value) {
       std::to_chars(digits.data(), digits.data() + digits.size(), std::isnan(value) ? std::abs(value) : value).ptr);
 }
 
-/// A name in quotes where a reader would otherwise take it apart.
-std::string csv_name(const std::string& name) {
+}  // namespace
+
+std::string csv_number(double value) {
+  std::string out;
+  append_number(out, value);
+  return out;
+}
+
+std::string csv_field(const std::string& name) {
   if (!name.empty() && name.find_first_of(",;\t|\"\r\n #") == std::string::npos) return name;
   std::string out = "\"";
   for (const char c : name) {
@@ -42,8 +49,6 @@ std::string csv_name(const std::string& name) {
   }
   return out + '"';
 }
-
-}  // namespace
 
 template <class T>
 void write_npy(const std::string& path, MatrixView<const T> values) {
@@ -61,15 +66,15 @@ void write_npy(const std::string& path, const std::vector<std::int32_t>& values)
 }
 
 template <class T>
-void write_csv(const std::string& path, MatrixView<const T> values, const std::vector<std::string>& names) {
-  if (!names.empty() && static_cast<Index>(names.size()) != values.rows)
-    throw Error(line_of("names: ", names.size(), " for ", values.rows, " columns; give one name per column"));
+void write_csv(const std::string& path, MatrixView<const T> values, const Names& names) {
+  if (!names.columns.empty() && static_cast<Index>(names.columns.size()) != values.rows)
+    throw Error(line_of("names: ", names.columns.size(), " for ", values.rows, " columns; give one name per column"));
   AtomicFile file(path);
-  std::string line;
-  for (std::size_t c = 0; c < names.size(); ++c) line += (c == 0 ? "" : ",") + csv_name(names[c]);
-  if (!names.empty()) file.write(line + "\n");
+  std::string line = names.rows.empty() ? "" : csv_field(names.corner) + ",";
+  for (std::size_t c = 0; c < names.columns.size(); ++c) line += (c == 0 ? "" : ",") + csv_field(names.columns[c]);
+  if (!names.columns.empty()) file.write(line + "\n");
   for (Index j = 0; j < values.cols; ++j) {
-    line.clear();
+    line = names.rows.empty() ? "" : csv_field(names.rows[static_cast<std::size_t>(j)]) + ",";
     for (Index i = 0; i < values.rows; ++i) {
       if (i > 0) line += ',';
       append_number(line, values(i, j));
@@ -112,8 +117,8 @@ void write_mtx(const std::string& path, MatrixView<const T> values) {
 
 template void write_npy(const std::string&, MatrixView<const float>);
 template void write_npy(const std::string&, MatrixView<const double>);
-template void write_csv(const std::string&, MatrixView<const float>, const std::vector<std::string>&);
-template void write_csv(const std::string&, MatrixView<const double>, const std::vector<std::string>&);
+template void write_csv(const std::string&, MatrixView<const float>, const Names&);
+template void write_csv(const std::string&, MatrixView<const double>, const Names&);
 template void write_mtx(const std::string&, MatrixView<const float>);
 template void write_mtx(const std::string&, MatrixView<const double>);
 

@@ -18,9 +18,17 @@ void write_npy(const std::string& path, MatrixView<const T> values);
 /// A vector of n integers, for labels and assignments.
 void write_npy(const std::string& path, const std::vector<std::int32_t>& values);
 
-/// The shortest digits that read back to the same T; NaN is "nan". `names`: a header line, or empty.
+/// What stands above the columns and before the rows of a table; each may be empty.
+struct Names {
+  std::vector<std::string> columns, rows;
+  std::string corner = {};
+};
+/// One that a reader takes for what it is
+std::string csv_field(const std::string& text);
+/// The shortest digits that read back to the same T; NaN is "nan".
+std::string csv_number(double value);
 template <class T>
-void write_csv(const std::string& path, MatrixView<const T> values, const std::vector<std::string>& names = {});
+void write_csv(const std::string& path, MatrixView<const T> values, const Names& names = {});
 
 /// coordinate real general, n x m.
 void write_mtx(const std::string& path, const Sparse& values);

@@ -81,6 +81,11 @@ class Command {
   void reading(DataSource& source) {
     file("--variable", source.variable, "Which array of a .npz, .mat or HDF5 file", "NAME");
     file("--label-column", source.label_column, "CSV: the column that holds labels, a name or a number from 1", "NAME");
+    file("--id", source.id_column, "CSV: the column that names the samples; none: no column does", "NAME");
+    file("--columns", source.columns, "CSV: these columns alone, separated by commas", "NAMES");
+    file("--drop", source.drop, "CSV: all columns but these", "NAMES");
+    file("--categorical", source.categorical, "CSV: a column for each value of these; all: of every column of text",
+         "NAMES");
     threads(source.threads);
   }
   void threads(int& value) {

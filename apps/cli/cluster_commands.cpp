@@ -78,7 +78,7 @@ int run_cluster(const ClusterArguments& a) {
   if (a.output.ends_with(".npy")) write_npy(a.output, best->assignment);
   if (a.output.ends_with(".csv")) {
     const std::vector<double> column(best->assignment.begin(), best->assignment.end());
-    write_csv<double>(a.output, {column.data(), 1, n});
+    write_csv<double>(a.output, {column.data(), 1, n}, names_for(points.table, {"cluster"}));
   }
   std::vector<Scores> scores;
   if (labels)

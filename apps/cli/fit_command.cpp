@@ -265,9 +265,9 @@ class FitRun {
     m.feature_names = table_.feature_names;
     m.save(a_.output);
     if (!a_.checkpoint.empty()) save_checkpoint(a_.checkpoint, m.iteration > 0 ? &m : nullptr);
-    if (!a_.codes.empty()) write_codes(a_.codes, m.codes);
+    if (!a_.codes.empty()) write_codes(a_.codes, m.codes, names_for(table_, numbered("atom", m.codes.rows())));
     if (!a_.weights_out.empty() && !m.weights.empty())
-      write_unit_weights(a_.weights_out, m.weights, options_.level, table_.features());
+      write_unit_weights(a_.weights_out, m.weights, options_.level, table_);
     clustering_ = cluster(m);
     if (!a_.json.empty()) write_json(a_.json, json_of(m));
     if (shown)

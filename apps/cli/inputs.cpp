@@ -40,10 +40,23 @@ Table<T> read_dense(const std::string& path, const ReadOptions& options, Console
   return table;
 }
 
+std::vector<std::string> list_of(const std::string& text) {
+  std::vector<std::string> list;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = std::min(text.find(',', at), text.size());
+    list.push_back(text.substr(at, end - at));
+  }
+  return list;
+}
+
 ReadOptions options_of(const DataSource& source) {
   ReadOptions options;
   options.variable = source.variable;
   options.label_column = source.label_column;
+  options.id_column = source.id_column;
+  options.columns = list_of(source.columns);
+  options.drop = list_of(source.drop);
+  options.categorical = list_of(source.categorical);
   options.threads = source.threads;
   return options;
 }
@@ -67,8 +80,10 @@ Control control_of(const DataSource& source) {
 }
 
 template <class T>
-Table<T> read_data(const DataSource& source, Console& console) {
-  Table<T> table = read_dense<T>(source.path, options_of(source), console);
+Table<T> read_data(const DataSource& source, Console& console, const std::vector<std::string>& features) {
+  ReadOptions options = options_of(source);
+  options.expected = features;
+  Table<T> table = read_dense<T>(source.path, options, console);
   if (table.samples() < 1 || table.features() < 1)
     fail(source.path, fmt::format("holds {} samples of {} features; at least one of each is needed", table.samples(),
                                   table.features()));
@@ -169,8 +184,8 @@ Matrix<double> read_matrix(const std::string& path, Console& console) {
   return cast<double>(table.values);
 }
 
-template Table<float> read_data(const DataSource&, Console&);
-template Table<double> read_data(const DataSource&, Console&);
+template Table<float> read_data(const DataSource&, Console&, const std::vector<std::string>&);
+template Table<double> read_data(const DataSource&, Console&, const std::vector<std::string>&);
 template Weights<float> read_weights(const std::string&, Index, Index, Console&);
 template Weights<double> read_weights(const std::string&, Index, Index, Console&);
 

@@ -14,16 +14,23 @@ namespace pacewise::cli {
 /// How every command reads its data file.
 struct DataSource {
   std::string path;
-  std::string variable, label_column;
+  std::string variable = {}, label_column = {}, id_column = {}, columns = {}, drop = {}, categorical = {};
   int threads = 0;
 };
 
 /// Its threads, and Ctrl-C
 Control control_of(const DataSource& source);
 
-/// Dense values of the file; Interrupted where the user stops it.
+/// Dense values of the file; Interrupted where the user stops it. `features`: of a model, which choose the columns of a
+/// file with a header.
 template <class T>
-Table<T> read_data(const DataSource& source, Console& console);
+Table<T> read_data(const DataSource& source, Console& console, const std::vector<std::string>& features = {});
+
+/// Its name, else its number
+template <class T>
+std::string sample_name(const Table<T>& table, Index sample) {
+  return table.sample_names.empty() ? std::to_string(sample) : table.sample_names[static_cast<std::size_t>(sample)];
+}
 
 /// The same, but sparse data stay sparse.
 Table<double> read_as_stored(const DataSource& source, Console& console);

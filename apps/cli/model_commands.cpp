@@ -31,7 +31,7 @@ void require_sources(const ModelDataArguments& a, const Sources& sources) {
 
 template <class T>
 std::vector<Figure> figures_of(const ModelDataArguments& a, const Model<T>& model, Console& console) {
-  const Table<T> table = read_data<T>(a.data, console);
+  const Table<T> table = read_data<T>(a.data, console, model.feature_names);
   if (table.samples() != model.samples || table.features() != model.features)
     throw ReadError(fmt::format("{}: is {} x {}, the model was fitted to {} x {}", printable(a.data.path, 200),
                                 table.samples(), table.features(), model.samples, model.features));

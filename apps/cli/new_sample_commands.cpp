@@ -26,7 +26,7 @@ struct NewSamples {
   Problem<T> problem;
 
   NewSamples(const ModelDataArguments& a, const Model<T>& model, Console& console)
-      : table(read_data<T>(a.data, console)) {
+      : table(read_data<T>(a.data, console, model.feature_names)) {
     if (table.features() != model.features)
       throw ReadError(fmt::format("{}: has {} features, the model {}; give data of the same kind",
                                   printable(a.data.path, 200), table.features(), model.features));
@@ -66,18 +66,18 @@ int encode_with(const ModelDataArguments& a, const Model<T>& model, Console& con
   const Encoding<T> e = pursuit ? pursue(a, model, in.problem, control) : model.encode(in.problem, options, control);
   stop_if_interrupted();
   console.notes(e.notes);
-  write_codes(a.output, e.codes);
+  write_codes(a.output, e.codes, names_for(in.table, numbered("atom", e.codes.rows())));
   if (!a.scale_out.empty()) {
     Vector<T> scale = e.sample_scale;
     if (scale.empty()) scale.assign(static_cast<std::size_t>(in.table.samples()), T(1));
-    write_table<T>(a.scale_out, {scale.data(), 1, static_cast<Index>(scale.size())});
+    write_table<T>(a.scale_out, {scale.data(), 1, static_cast<Index>(scale.size())}, names_for(in.table, {"scale"}));
   }
   if (!a.weights_out.empty()) {
     Vector<T> weights = e.weights;
     const bool element = model.options.level == Level::element, sample = model.options.level == Level::sample;
     const Index units = element ? model.features * in.table.samples() : sample ? in.table.samples() : model.features;
     if (weights.empty()) weights.assign(static_cast<std::size_t>(units), T(1));
-    write_unit_weights(a.weights_out, weights, model.options.level, model.features);
+    write_unit_weights(a.weights_out, weights, model.options.level, in.table);
   }
   return kDone;
 }
@@ -90,14 +90,14 @@ int mend_with(const ModelDataArguments& a, const Model<T>& model, Console& conso
   options.paced = !a.plain;
   const Matrix<T> data = model.mend(in.problem, options, control_of(a.data));
   stop_if_interrupted();
-  write_table<T>(a.output, data.view());
+  write_table<T>(a.output, data.view(), names_for(in.table, in.table.feature_names));
   return kDone;
 }
 
 /// How well the scores find what is known to be bad: 0.5 is chance, 1 is perfect.
 template <class T>
 void print_auroc(const std::string& path, const Trust<T>& trust, Console& console) {
-  const Table<T> truth = read_data<T>({path, {}, {}, 0}, console);
+  const Table<T> truth = read_data<T>({path}, console);
   const Index m = trust.confidence.rows(), n = trust.confidence.cols(), count = truth.features() * truth.samples();
   const bool entries = truth.features() == m && truth.samples() == n && m > 1;
   if (!entries && (count != n || (truth.features() != 1 && truth.samples() != 1)))
@@ -127,22 +127,25 @@ int score_with(const ModelDataArguments& a, const Model<T>& model, Console& cons
   options.folds = a.folds;
   const Trust<T> trust = model.score(in.problem, options, control_of(a.data));
   stop_if_interrupted();
-  if (!a.confidence.empty()) write_table<T>(a.confidence, trust.confidence.view());
+  if (!a.confidence.empty())
+    write_table<T>(a.confidence, trust.confidence.view(), names_for(in.table, in.table.feature_names));
   const auto n = static_cast<Index>(trust.outlier_score.size());
-  if (!a.output.empty()) write_table<T>(a.output, {trust.outlier_score.data(), 1, n});
+  if (!a.output.empty())
+    write_table<T>(a.output, {trust.outlier_score.data(), 1, n}, names_for(in.table, {"outlier_score"}));
   if (!a.truth.empty()) print_auroc(a.truth, trust, console);
   if (!a.output.empty() || !a.confidence.empty() || !a.truth.empty()) return kDone;
   console.clear_line();
   std::string text = "sample  outlier_score\n";
   for (Index j = 0; j < n; ++j)
-    text += fmt::format("{:<6}  {:.6f}\n", j, static_cast<double>(trust.outlier_score[static_cast<std::size_t>(j)]));
+    text += fmt::format("{:<6}  {:.6f}\n", sample_name(in.table, j),
+                        static_cast<double>(trust.outlier_score[static_cast<std::size_t>(j)]));
   write_stdout(text);
   return kDone;
 }
 
 template <class T>
 int reconstruct_with(const ReconstructArguments& a, const Model<T>& model, Console& console) {
-  const Table<T> codes = read_data<T>({a.codes, {}, {}, 0}, console);
+  const Table<T> codes = read_data<T>({a.codes}, console);
   if (codes.features() != model.dictionary.cols())
     throw ReadError(fmt::format("{}: has {} columns, the model {} atoms; give codes of this model",
                                 printable(a.codes, 200), codes.features(), model.dictionary.cols()));
@@ -153,7 +156,7 @@ int reconstruct_with(const ReconstructArguments& a, const Model<T>& model, Conso
             fmt::format("{}: row {}, column {} is not finite; codes are finite", printable(a.codes, 200), j, k));
   Vector<T> scale;
   if (!a.scale.empty()) {
-    const Table<T> table = read_data<T>({a.scale, {}, {}, 0}, console);
+    const Table<T> table = read_data<T>({a.scale}, console);
     const Index count = table.features() * table.samples();
     if (count != codes.samples())
       throw ReadError(
@@ -163,7 +166,7 @@ int reconstruct_with(const ReconstructArguments& a, const Model<T>& model, Conso
       scale[static_cast<std::size_t>(i)] = table.features() == 1 ? table.values(0, i) : table.values(i, 0);
   }
   const Matrix<T> data = model.reconstruct(codes.values, scale);
-  write_table<T>(a.output, data.view());
+  write_table<T>(a.output, data.view(), {model.feature_names, codes.sample_names, codes.id_name});
   return kDone;
 }
 

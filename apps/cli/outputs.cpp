@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/outcome.hpp"
-#include "io/write.hpp"
 #include "storage/atomic_file.hpp"
 
 namespace pacewise::cli {
@@ -106,20 +105,26 @@ void check_files(const std::vector<NamedPath>& inputs, const std::vector<Output>
   }
 }
 
+std::vector<std::string> numbered(const char* what, Index count) {
+  std::vector<std::string> names;
+  for (Index i = 0; i < count; ++i) names.push_back(what + (" " + std::to_string(i)));
+  return names;
+}
+
 template <class T>
-void write_table(const std::string& path, MatrixView<const T> values) {
+void write_table(const std::string& path, MatrixView<const T> values, const Names& names) {
   if (path.ends_with(".npy"))
     write_npy<T>(path, values);
   else if (path.ends_with(".csv"))
-    write_csv<T>(path, values);
+    write_csv<T>(path, values, names);
   else
     write_mtx<T>(path, values);
 }
 
 template <class T>
-void write_codes(const std::string& path, const Matrix<T>& codes) {
+void write_codes(const std::string& path, const Matrix<T>& codes, const Names& names) {
   if (!path.ends_with(".mtx")) {
-    write_table<T>(path, codes.view());
+    write_table<T>(path, codes.view(), names);
     return;
   }
   std::vector<Triplet> entries;
@@ -132,9 +137,15 @@ void write_codes(const std::string& path, const Matrix<T>& codes) {
 }
 
 template <class T>
-void write_unit_weights(const std::string& path, const Vector<T>& weights, Level level, Index features) {
-  const Index rows = level == Level::element ? features : 1;
-  write_table<T>(path, {weights.data(), rows, static_cast<Index>(weights.size()) / rows});
+void write_unit_weights(const std::string& path, const Vector<T>& weights, Level level, const Table<T>& data) {
+  Names names = names_for(data, {"weight"});
+  if (level == Level::feature && !names.columns.empty()) names = {{"weight"}, data.feature_names, "feature"};
+  Index rows = 1;
+  if (level == Level::element || level == Level::group) {
+    rows = data.features();
+    names.columns = data.feature_names;
+  }
+  write_table<T>(path, {weights.data(), rows, static_cast<Index>(weights.size()) / rows}, names);
 }
 
 void write_json(const std::string& path, const nlohmann::json& json) {
@@ -147,11 +158,11 @@ void write_text(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-template void write_table(const std::string&, MatrixView<const float>);
-template void write_table(const std::string&, MatrixView<const double>);
-template void write_codes(const std::string&, const Matrix<float>&);
-template void write_codes(const std::string&, const Matrix<double>&);
-template void write_unit_weights(const std::string&, const Vector<float>&, Level, Index);
-template void write_unit_weights(const std::string&, const Vector<double>&, Level, Index);
+template void write_table(const std::string&, MatrixView<const float>, const Names&);
+template void write_table(const std::string&, MatrixView<const double>, const Names&);
+template void write_codes(const std::string&, const Matrix<float>&, const Names&);
+template void write_codes(const std::string&, const Matrix<double>&, const Names&);
+template void write_unit_weights(const std::string&, const Vector<float>&, Level, const Table<float>&);
+template void write_unit_weights(const std::string&, const Vector<double>&, Level, const Table<double>&);
 
 }  // namespace pacewise::cli

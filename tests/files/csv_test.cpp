@@ -196,6 +196,73 @@ TEST(CsvFile, NotesTellWhatWasDecided) {
   EXPECT_TRUE(has(table.notes[0], "\"label\" is read as a feature"));
 }
 
+using Words = std::vector<std::string>;
+constexpr const char* kFlowers = "flower,width,kind,height\nann,1,rose,2\nbob,3,lily,4\ncid,,rose,6\n";
+
+TEST(CsvFile, NamesOfSamplesAndTextAreNoFeatures) {
+  const Table<double> table = parse(kFlowers);
+  EXPECT_EQ(table.feature_names, (Words{"width", "height"}));
+  EXPECT_EQ(table.sample_names, (Words{"ann", "bob", "cid"}));
+  EXPECT_EQ(table.id_name, "flower");
+  ASSERT_EQ(table.notes.size(), 2U);
+  EXPECT_TRUE(has(table.notes[0], "text, left out: column \"kind\""));
+  EXPECT_TRUE(has(table.notes[1], "column \"flower\" names the samples"));
+  EXPECT_EQ(parse("ann,1,2\nbob,3,4\n").sample_names, (Words{"ann", "bob"})) << "without a header";
+  EXPECT_EQ(parse(",a,b\n0,1,2\n1,3,4\n").sample_names, (Words{"0", "1"})) << "the index that pandas writes";
+  EXPECT_EQ(parse("ID,a\n7,1\n9,3\n").sample_names, (Words{"7", "9"}));
+  EXPECT_EQ(parse("a,b\n7,1\n9,3\n").features(), 2) << "numbers under another name are a feature";
+  EXPECT_EQ(parse("kind,a,b\nx,1,2\nx,3,4\n").sample_names, Words()) << "what is there twice names nothing";
+  EXPECT_EQ(parse("land,2019,2020,2021\nDE,1,2,3\nFR,4,5,6\n").samples(), 2) << "years are names of columns";
+  EXPECT_TRUE(has(read_error_of([] { parse("a,b\nx,y\nx,z\n"); }), "no column of numbers"));
+}
+
+TEST(CsvFile, ColumnsAreChosen) {
+  const auto names = [](const ReadOptions& options) { return parse(kFlowers, options).feature_names; };
+  const auto error = [](const ReadOptions& options) { return read_error_of([&] { parse(kFlowers, options); }); };
+  ReadOptions o;
+  o.columns = {"height", "width"};
+  EXPECT_EQ(names(o), (Words{"height", "width"})) << "in the order of the list";
+  EXPECT_EQ(values_of(parse(kFlowers, o))[0], 2);
+  EXPECT_EQ(parse(kFlowers, o).sample_names, (Words{"ann", "bob", "cid"}));
+  o.columns = {"kind"};
+  EXPECT_TRUE(has(error(o), "\"rose\" is not a number"));
+  o.columns = {"depth"};
+  EXPECT_TRUE(has(error(o), "has no column \"depth\"; its columns are flower, width, kind, height"));
+  o.columns = {"9"};
+  EXPECT_TRUE(has(error(o), "column 9 is not in 1..4"));
+  o = {};
+  o.drop = {"width"};
+  EXPECT_EQ(names(o), (Words{"height"}));
+  o.drop = {"width", "height"};
+  EXPECT_TRUE(has(error(o), "has no column of numbers"));
+  o = {};
+  o.id_column = "kind";
+  EXPECT_EQ(parse(kFlowers, o).sample_names, (Words{"rose", "lily", "rose"}));
+  o.id_column = "none";
+  EXPECT_EQ(parse(kFlowers, o).sample_names, Words());
+}
+
+TEST(CsvFile, CategoriesBecomeColumns) {
+  ReadOptions o;
+  for (const Words& which : {Words{"kind"}, Words{"all"}}) {
+    o.categorical = which;
+    const Table<double> table = parse(kFlowers, o);
+    EXPECT_EQ(table.feature_names, (Words{"width", "height", "kind=lily", "kind=rose"}));
+    EXPECT_TRUE(std::isnan(table.values(0, 2)));
+    EXPECT_EQ(table.values(2, 1), 1);
+    EXPECT_EQ(table.values(3, 1), 0);
+    EXPECT_EQ(table.values(3, 2), 1);
+  }
+  // what a model was fitted to: the same columns in new data, in its order, with values it has not seen
+  ReadOptions like;
+  like.expected = {"height", "kind=rose", "width", "kind=lily"};
+  const Table<double> again = parse("kind,width,height\ntulip,1,2\nlily,3,4\n", like);
+  EXPECT_EQ(again.feature_names, like.expected);
+  EXPECT_EQ(values_of(again), (std::vector<double>{2, 0, 1, 0, 4, 0, 3, 1}));
+  EXPECT_TRUE(has(read_error_of([&] { parse("width,height\n1,2\n", like); }), "has no column \"kind\""));
+  EXPECT_EQ(parse("1,2,3,4\n5,6,7,8\n", like).features(), 4) << "without a header the places count";
+}
+
 /// More than one chunk, and the same bits and the same first error for any number of threads.
 TEST(CsvFile, ManyChunksInParallel) {
   const Index n = 80000, m = 20;

@@ -74,10 +74,10 @@ TEST(WriteFiles, CsvNamesAreQuotedWhereNeeded) {
   const Scratch scratch;
   const double values[] = {1, 2.5, 3, 4};
   const std::vector<std::string> names = {"a, \"b\"", "plain"};
-  write_csv<double>(scratch.path("a.csv"), MatrixView<const double>(values, 2, 2), names);
+  write_csv<double>(scratch.path("a.csv"), MatrixView<const double>(values, 2, 2), {names, {}});
   EXPECT_EQ(content(scratch.path("a.csv")), "\"a, \"\"b\"\"\",plain\n1,2.5\n3,4\n");
   EXPECT_EQ(read_table<double>(scratch.path("a.csv")).feature_names, names);
-  EXPECT_THROW(write_csv<double>(scratch.path("b.csv"), MatrixView<const double>(values, 2, 2), {"one"}), Error);
+  EXPECT_THROW(write_csv<double>(scratch.path("b.csv"), MatrixView<const double>(values, 2, 2), {{"one"}, {}}), Error);
   EXPECT_FALSE(std::filesystem::exists(scratch.path("b.csv")));
 }
 
