@@ -43,6 +43,9 @@ function(pacewise_compile_options target)
     target_compile_definitions(${target} PRIVATE PACEWISE_SANITIZED)
     target_link_options(${target} PUBLIC ${flags})
   endif()
+  if(PACEWISE_AVX2)
+    target_compile_definitions(${target} PRIVATE PACEWISE_AVX2)
+  endif()
   get_target_property(kind ${target} TYPE)
   if(PACEWISE_COVERAGE AND NOT kind STREQUAL "EXECUTABLE") # the lines counted are the libraries', not those of their tests
     # counts may get lost where threads share a line; whether it was reached does not, and atomic ones cost minutes

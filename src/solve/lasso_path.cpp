@@ -12,26 +12,41 @@ namespace pacewise {
 namespace {
 
 /// u = K x, K symmetric p x p with columns `ld` apart
-PACEWISE_WIDE_VECTORS void multiply(const double* K, Index ld, Index p, const double* x, double* u) {
+PACEWISE_WIDE_VECTORS void multiply(const double* K, Index ld, Index p, const double* x, double* __restrict u) {
   for (Index i = 0; i < p; ++i) u[i] = 0;
-  for (Index j = 0; j < p; ++j)
+  Index j = 0;
+  for (; j + 4 <= p; j += 4) {  // four columns for each load and store of u
+    const double *k0 = K + j * ld, *k1 = k0 + ld, *k2 = k1 + ld, *k3 = k2 + ld;
+    for (Index i = 0; i < p; ++i) u[i] += x[j] * k0[i] + x[j + 1] * k1[i] + x[j + 2] * k2[i] + x[j + 3] * k3[i];
+  }
+  for (; j < p; ++j)
     for (Index i = 0; i < p; ++i) u[i] += x[j] * K[j * ld + i];
 }
 
 /// K += f u u'
-PACEWISE_WIDE_VECTORS void add_outer(double* K, Index ld, Index p, double f, const double* u) {
+PACEWISE_WIDE_VECTORS void add_outer(double* __restrict K, Index ld, Index p, double f, const double* u) {
   for (Index j = 0; j < p; ++j)
     for (Index i = 0; i < p; ++i) K[j * ld + i] += f * u[j] * u[i];
 }
 
 /// a = c - A_:P z,  q = A_:P y
 PACEWISE_WIDE_VECTORS void project(const double* A, Index ld, Index r, const std::int32_t* support, Index p,
-                                   const double* c, const double* z, const double* y, double* a, double* q) {
+                                   const double* c, const double* z, const double* y, double* __restrict a,
+                                   double* __restrict q) {
   for (Index i = 0; i < r; ++i) {
     a[i] = c[i];
     q[i] = 0;
   }
-  for (Index j = 0; j < p; ++j) {
+  Index j = 0;
+  for (; j + 4 <= p; j += 4) {  // four columns for each load and store of a and q
+    const double *k0 = A + support[j] * ld, *k1 = A + support[j + 1] * ld, *k2 = A + support[j + 2] * ld,
+                 *k3 = A + support[j + 3] * ld;
+    for (Index i = 0; i < r; ++i) {
+      a[i] -= z[j] * k0[i] + z[j + 1] * k1[i] + z[j + 2] * k2[i] + z[j + 3] * k3[i];
+      q[i] += y[j] * k0[i] + y[j + 1] * k1[i] + y[j + 2] * k2[i] + y[j + 3] * k3[i];
+    }
+  }
+  for (; j < p; ++j) {
     const double* column = A + support[j] * ld;
     for (Index i = 0; i < r; ++i) {
       a[i] -= z[j] * column[i];
@@ -40,13 +55,35 @@ PACEWISE_WIDE_VECTORS void project(const double* A, Index ld, Index r, const std
   }
 }
 
+/// Where atom k, outside the support, meets its bound |2 a_k + t q_k| = t p_k as t falls; t (2 + excess) where it is
+/// beyond the bound by more than `tol` already: those come first, the worst before the others. 0: not until t = 1.
+PACEWISE_WIDE_VECTORS void joining_penalties(const double* a, const double* q, const double* p, Index r, double t,
+                                             bool positive, double tol, double* __restrict at) {
+  const double down_too = positive ? 0 : 1;
+  for (Index k = 0; k < r; ++k) {
+    const double rho = 2 * a[k] + t * q[k], broken = (positive ? rho : std::abs(rho)) - t * p[k];
+    const double rise = p[k] - q[k], fall = p[k] + q[k];
+    const double up = rise > 0 ? 2 * a[k] / rise : 0, down = fall > 0 ? -2 * down_too * a[k] / fall : 0;
+    const double meets = std::min(std::max(up, down), t);
+    at[k] = broken > tol ? t * (2 + broken) : (t > 1 ? meets : 0);
+  }
+}
+
+/// How many of x are larger than `least`
+PACEWISE_WIDE_VECTORS Index above(const double* x, Index r, double least) {
+  double count = 0;
+#pragma omp simd reduction(+ : count)
+  for (Index k = 0; k < r; ++k) count += x[k] > least ? 1 : 0;
+  return static_cast<Index>(count);
+}
+
 }  // namespace
 
 LassoPath::LassoPath(Index largest, const Tuning& tuning)
     : tuning_(tuning),
       support_(largest),
+      joining_(largest),
       in_(largest),
-      banned_(largest),
       sign_(largest),
       z_(largest),
       y_(largest),
@@ -56,14 +93,12 @@ LassoPath::LassoPath(Index largest, const Tuning& tuning)
       x_(largest),
       at_(largest) {
   K_.resize_for_overwrite(largest, largest);
-  joining_.reserve(static_cast<std::size_t>(largest));
 }
 
 void LassoPath::clear() {
   r_ = problem_->A.rows;
   p_ = 0;
   std::fill_n(in_.begin(), r_, char{0});
-  std::fill_n(banned_.begin(), r_, char{0});
 }
 
 /// K grows by the row and column of atom k:  x = A_Pk, u = K x, d = a_kk - x'u,
@@ -92,7 +127,6 @@ void LassoPath::leave(Index at) {
   support_[at] = support_[last];
   sign_[at] = sign_[last];
   add_outer(K_.data(), K_.rows(), p_, -1 / K_(last, last), K_.col(last));
-  std::fill_n(banned_.begin(), r_, char{0});  // what depended on it may join now
 }
 
 void LassoPath::solve_support() {
@@ -142,37 +176,24 @@ bool LassoPath::drop_wrong(double t) {
   return dropped;
 }
 
-/// By how much atom k, outside the support, breaks its bound at t
-double LassoPath::violation(Index k, double t) const {
-  const double rho = 2 * a_[k] + t * q_[k];
-  return (problem_->positive ? rho : std::abs(rho)) - t * problem_->penalty[k];
-}
-
 /// The atoms that join next, at most `count`, into joining_; the penalty at which the last of them does.
 double LassoPath::next_penalty(double t, Index count) {
   const Lasso& l = *problem_;
-  joining_.clear();
-  for (Index k = 0; k < r_; ++k) {
-    at_[k] = 0;
-    if (in_[k] != 0 || banned_[k] != 0) continue;
-    const double p = l.penalty[k], broken = violation(k, t);
-    if (broken > l.tol) {
-      at_[k] = t * (1 + broken);  // it should be in already: first of all, the worst first
-    } else if (t > 1) {
-      const double up = p - q_[k] > 0 ? 2 * a_[k] / (p - q_[k]) : 0;
-      const double down = !l.positive && p + q_[k] > 0 ? -2 * a_[k] / (p + q_[k]) : 0;
-      at_[k] = std::min(std::max(up, down), t);
+  joining_penalties(a_.data(), q_.data(), l.penalty, r_, t, l.positive, l.tol, at_.data());
+  for (Index i = 0; i < p_; ++i) at_[support_[i]] = 0;
+  double last = 1;
+  if (above(at_.data(), r_, last) > count)  // halving finds a penalty above which there are half as many or all of them
+    for (double low = 1, high = 2 * t + max_norm(at_.data(), r_); low < high;) {
+      last = (low + high) / 2;
+      const Index joining = above(at_.data(), r_, last);
+      if (joining <= count && 2 * joining >= count) break;
+      if (last <= low || last >= high) break;
+      (joining > count ? low : high) = last;
     }
-    if (at_[k] > 1 || broken > l.tol) joining_.push_back(static_cast<std::int32_t>(k));
-  }
-  if (joining_.empty()) return 1;
-  const auto later = [&](std::int32_t i, std::int32_t k) { return at_[i] > at_[k] || (at_[i] == at_[k] && i < k); };
-  if (std::ssize(joining_) > count) {
-    std::nth_element(joining_.begin(), joining_.begin() + count, joining_.end(), later);
-    joining_.resize(count);
-  }
-  std::sort(joining_.begin(), joining_.end(), later);
-  return std::clamp(at_[joining_.back()], 1.0, t);
+  joiners_ = 0;
+  for (Index k = 0; k < r_; ++k)
+    if (at_[k] > last) joining_[joiners_++] = static_cast<std::int32_t>(k);
+  return std::min(last, t);
 }
 
 double LassoPath::solve(const Lasso& problem, double* s) {
@@ -202,14 +223,15 @@ double LassoPath::solve(const Lasso& problem, double* s) {
       ++idle;
     } else {
       const double next = next_penalty(t, static_cast<Index>(most));
-      finished = joining_.empty() && t <= 1;
+      finished = joiners_ == 0 && t <= 1;
       idle = next < t ? 0 : idle + 1;
       if (next < t) most = std::max(most, share() / 2);
       t = next;
-      for (const std::int32_t k : joining_)
-        if (!join(k, 2 * a_[k] + t * q_[k] < 0 ? -1 : 1)) break;  // dependent: a matter for the end
+      for (Index i = 0; i < joiners_; ++i)
+        if (const Index k = joining_[i]; !join(k, 2 * a_[k] + t * q_[k] < 0 ? -1 : 1))
+          break;  // dependent: a matter for the end
       joined = p_ - before;
-      if (joined == 0 && !joining_.empty()) break;
+      if (joined == 0 && joiners_ > 0) break;
       if (joined == 0) continue;
     }
     solve_support();
@@ -235,6 +257,11 @@ double LassoPath::solve(const Lasso& problem, double* s) {
   for (Index k = 0; k < r_; ++k)
     residual = std::max(residual, kkt_distance(-(2 * a_[k] + q_[k]), s[k], p[k], problem.positive));
   return residual <= problem.tol ? residual : descend(s);
+}
+
+double LassoPath::pull(Index k) const {
+  const double rho = 2 * a_[k] + q_[k];
+  return problem_->positive ? rho : std::abs(rho);
 }
 
 /// s'A s - 2 c's + p'|s|
@@ -286,6 +313,8 @@ double LassoPath::descend(double* s) {
     if (best <= l.tol) break;
   }
   x = kept;
+  eigen(a_).head(r_) = c - A * x;
+  std::fill_n(q_.begin(), r_, 0.0);
   return best;
 }
 
@@ -341,7 +370,7 @@ void LassoPath::pursue(const Lasso& problem, double xx, Index nonzeros, double t
     double most = 0;
     for (Index k = 0; k < r_; ++k) {
       const double curvature = problem.A(k, k);
-      if (in_[k] != 0 || banned_[k] != 0 || !(curvature > 0)) continue;
+      if (in_[k] != 0 || !(curvature > 0)) continue;
       const double size = std::abs(a_[k]) / std::sqrt(curvature);
       if (size > most) {
         most = size;
@@ -349,7 +378,7 @@ void LassoPath::pursue(const Lasso& problem, double xx, Index nonzeros, double t
       }
     }
     if (best < 0) break;
-    if (!join(best, 0)) banned_[best] = 1;
+    if (!join(best, 0)) in_[best] = 1;  // never: it depends on the support
   }
   std::fill_n(s, r_, 0.0);
   for (Index i = 0; i < p_; ++i) s[support_[i]] = z_[i];

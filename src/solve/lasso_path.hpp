@@ -34,6 +34,10 @@ class LassoPath {
   /// s: start and result. The KKT residual it ends with.
   double solve(const Lasso& problem, double* s);
 
+  /// How far the gradient without the penalty pulls atom k, at the solution: |2 (c - A s)_k|, or with its sign where
+  /// s >= 0; at most p_k for an atom outside the support
+  double pull(Index k) const;
+
   /// Orthogonal matching pursuit: atoms join greedily, the largest |a_k| / sqrt(a_kk) first, until there are `nonzeros`
   /// of them or |x - B s|^2 = xx - c's <= target. s is the result alone.
   void pursue(const Lasso& problem, double xx, Index nonzeros, double target, double* s);
@@ -49,14 +53,13 @@ class LassoPath {
   double descend(double* s);
   void newton_on_support(Eigen::Ref<Eigen::VectorXd> x, Eigen::VectorXd& u);
   double value(const double* s);
-  double violation(Index k, double t) const;
 
   Tuning tuning_;
   const Lasso* problem_ = nullptr;
-  Index r_ = 0, p_ = 0;
+  Index r_ = 0, p_ = 0, joiners_ = 0;
   Matrix<double> K_;
   Vector<std::int32_t> support_, joining_;
-  Vector<char> in_, banned_;
+  Vector<char> in_;
   Vector<double> sign_, z_, y_, a_, q_, u_, x_, at_;
 };
 

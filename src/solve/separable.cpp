@@ -13,24 +13,26 @@
 namespace pacewise {
 namespace {
 
-/// One sample of a block that has a Gram matrix of its own
+/// A sample that has a Gram matrix of its own
 struct Sample {
+  Index j = 0;
   Vector<std::int32_t> P;  // its working set
   Matrix<double> A;        // (B' diag(w v) B + C)_PP, to float precision
   bool exact = false;      // in double
   double tol = 0;          // in the units of the gradient
   double residual = 0;     // at its codes
-  bool solved = false;
 };
 
 struct Scratch {
-  explicit Scratch(Index r, const Tuning& tuning) : path(r, tuning), c_local(r), penalty(r), s_local(r) {}
+  Scratch(Index m, Index r, const Tuning& tuning)
+      : path(r, tuning), c_local(r), penalty(r), s_local(r), order(r), roots(m), outside(r), rows(m) {}
   LassoPath path;
-  Matrix<double> X, c, S, N;  // of a block
-  Matrix<double> A;           // r x r
-  Matrix<float> rows, gram;   // sqrt(w) o B_P and its Gram
-  Matrix<double> exact_rows, exact_gram;
-  Vector<double> c_local, penalty, s_local;
+  Matrix<double> X, c, S, N;     // of a block
+  Matrix<double> A;              // r x r
+  Matrix<float> weighted, gram;  // sqrt(w) o B_P and its Gram
+  Matrix<double> exact_weighted, exact_gram;
+  Vector<double> c_local, penalty, s_local, order, roots;
+  Vector<std::int32_t> outside, rows;
   std::vector<Sample> samples = std::vector<Sample>(static_cast<std::size_t>(kBlock));
 };
 
@@ -42,6 +44,16 @@ struct Worst : Largest {
     return *this;
   }
 };
+
+/// out_t = w_t b_(i_t) for `count` rows i of m
+template <class U>
+PACEWISE_WIDE_TEMPLATE void weigh_rows(const U* b, const std::int32_t* rows, const double* w, Index count, Index m,
+                                       U* __restrict out) {
+  if (count == m)
+    for (Index t = 0; t < m; ++t) out[t] = static_cast<U>(w[t]) * b[t];
+  else
+    for (Index t = 0; t < count; ++t) out[t] = static_cast<U>(w[t]) * b[rows[t]];
+}
 
 template <class T>
 class Separable {
@@ -56,8 +68,8 @@ class Separable {
     shared_ = w.entry.empty() && (all_one(w.sample) || terms.separable_only());
     if (shared_ && !terms.separable_only()) eigen(G_) += eigen(terms.quadratic());
     if (shared_) return;
-    Bt_.resize_for_overwrite(B.cols, B.rows);
-    eigen(Bt_) = eigen(B).transpose();
+    single_.resize_for_overwrite(B.rows, B.cols);
+    eigen(single_) = eigen(B).template cast<float>();
   }
 
   Worst solve_block(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
@@ -131,69 +143,73 @@ class Separable {
   }
 
   /// Where samples have Gram matrices A_j of their own: a working set of atoms by a path with the mean weight, the
-  /// exact gradient of the block, then the lasso on the working set with A_PP to float precision and
+  /// lasso on it with A_PP to float precision, then, until the exact gradient of the samples left says so, again with
   ///   c_P = A_PP s_P + N_P,   N = B'(w v (x - B s)) + gamma Q'h - C s,
   /// so that rounding of A costs rounds, not exactness. Atoms that break their bound join.
   Worst solve_weighted(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
     Worst worst;
     const Index r = B_.cols;
-    for (Index j = 0; j < count; ++j) {
-      Sample& sample = scratch.samples[static_cast<std::size_t>(j)];
-      const double scale = scale_of(scratch.c.col(j));
+    for (Index at = 0; at < count; ++at) {
+      Sample& sample = scratch.samples[static_cast<std::size_t>(at)];
+      double *s = scratch.S.col(at), *c = scratch.c.col(at);
+      const double scale = scale_of(c);
       worst.scale = std::max(worst.scale, scale);
+      sample.j = first + at;
       sample.tol = tolerance(scale);
-      sample.solved = false;
-      sample.P.clear();
-      sample.A.resize(0, 0);
       sample.exact = false;
-      double* s = scratch.S.col(j);
-      for (Index k = 0; k < r; ++k) s[k] = static_cast<double>(S(k, first + j));
-      terms_.add_linear(first + j, scratch.c.col(j));
-      if (std::all_of(s, s + r, [](double x) { return x == 0; })) solve_mean(first + j, scratch.c.col(j), s, scratch);
+      sample.A.resize(0, 0);
+      sample.P.clear();
+      for (Index k = 0; k < r; ++k) s[k] = static_cast<double>(S(k, sample.j));
       for (Index k = 0; k < r; ++k)
         if (s[k] != 0) sample.P.push_back(static_cast<std::int32_t>(k));
+      if (!sample.P.empty()) continue;
+      terms_.add_linear(sample.j, c);
+      solve_mean(sample, c, s, scratch);
+      solve_working_set(sample, s, c, scratch);
     }
-    for (int round = 0; round < rounds_; ++round) {
-      gradient(first, count, scratch);
-      worst.rounds = round + 1;
-      bool done = true;
-      for (Index j = 0; j < count; ++j) {
-        Sample& sample = scratch.samples[static_cast<std::size_t>(j)];
-        if (sample.solved) continue;
+    for (Index left = count; left > 0;) {
+      gradient(left, scratch);
+      const int round = worst.rounds++;
+      for (Index at = left - 1; at >= 0; --at) {
+        Sample& sample = scratch.samples[static_cast<std::size_t>(at)];
+        double *s = scratch.S.col(at), *N = scratch.N.col(at);
         const double before = sample.residual;
-        sample.residual = join_violators(sample, scratch.S.col(j), scratch.N.col(j));
+        sample.residual = join_violators(sample, s, N, scratch);
         // solved, or as near as T has numbers
         const bool stuck = round > 2 * static_cast<int>(tuning_.patience) && sample.residual > tuning_.stalled * before;
-        sample.solved = sample.residual <= sample.tol || stuck;
-        if (sample.solved || round + 1 == rounds_) continue;
+        if (sample.residual <= sample.tol || stuck || round + 1 >= rounds_) {
+          worst.gap = std::max(worst.gap, sample.residual);
+          for (Index k = 0; k < r; ++k) S(k, sample.j) = static_cast<T>(s[k]);
+          --left;
+          std::copy_n(scratch.S.col(left), r, s);
+          std::swap(sample, scratch.samples[static_cast<std::size_t>(left)]);
+          continue;
+        }
         if (round == static_cast<int>(tuning_.patience)) {  // float does not lead on
           sample.exact = true;
           sample.A.resize(0, 0);
         }
-        done = false;
-        solve_working_set(first + j, sample, scratch.S.col(j), scratch.N.col(j), scratch);
+        add_own(sample, s, N, scratch);
+        solve_working_set(sample, s, N, scratch);
       }
-      if (done) break;
-    }
-    for (Index j = 0; j < count; ++j) {
-      worst.gap = std::max(worst.gap, scratch.samples[static_cast<std::size_t>(j)].residual);
-      for (Index k = 0; k < r; ++k) S(k, first + j) = static_cast<T>(scratch.S(k, j));
     }
     return worst;
   }
 
-  /// s <- the solution with w v replaced by its mean over the features
-  void solve_mean(Index j, const double* c, double* s, Scratch& scratch) const {
-    const Index m = B_.rows, r = B_.cols;
-    double mean = sample_weight(j);
+  /// s <- the solution with w v replaced by its mean over the features; the working set: its support and the atoms
+  /// nearest to their bound
+  void solve_mean(Sample& sample, const double* c, double* s, Scratch& scratch) const {
+    const Index r = B_.cols;
+    double mean = sample_weight(sample.j);
     if (!p_.weights.entry.empty()) {
-      double sum = 0, all = 0;
-      for (Index i = 0; i < m; ++i) {
-        const double f = p_.weights.feature.empty() ? 1 : static_cast<double>(p_.weights.feature[i]);
-        sum += f * static_cast<double>(p_.weights.entry(i, j));
-        all += f;
+      const auto entry = eigen(p_.weights.entry).col(sample.j).template cast<double>();
+      if (p_.weights.feature.empty()) {
+        mean *= entry.mean();
+      } else {
+        const Eigen::Map<const Eigen::VectorX<T>> feature(p_.weights.feature.data(), B_.rows);
+        const auto all = static_cast<double>(feature.sum());
+        mean *= all > 0 ? entry.dot(feature.template cast<double>()) / all : 0;
       }
-      mean *= all > 0 ? sum / all : 0;
     }
     if (!(mean > 0) && terms_.separable_only()) return;
     const double unit = terms_.separable_only() ? mean : 1;
@@ -208,97 +224,138 @@ class Separable {
     const MatrixView<const double> A = terms_.separable_only() ? G_.view() : scratch.A.view();
     const Lasso lasso{A, scratch.c_local.data(), scratch.penalty.data(), terms_.positive(), 1e-3 * scale_of(c) / unit};
     scratch.path.solve(lasso, s);
+    for (Index k = 0; k < r; ++k) {
+      if (s[k] != 0) sample.P.push_back(static_cast<std::int32_t>(k));
+      scratch.order[k] = s[k] != 0 ? 0 : scratch.penalty[k] - scratch.path.pull(k);
+    }
+    join_first(sample, scratch, [&](std::int32_t k) { return s[k] == 0; });
   }
 
-  /// N <- B'(w v (X - B S)) - C S + gamma Q'H of the block
-  void gradient(Index first, Index count, Scratch& scratch) const {
-    const auto X = scratch.X.view().columns(0, count);
-    const auto N = scratch.N.view().columns(0, count);
-    const auto S = scratch.S.view().columns(0, count);
-    eigen(X) = eigen(p_.X.columns(first, count)).template cast<double>();
+  /// N <- B'(w v (X - B S)) - C S + gamma Q'H of the samples that are left
+  void gradient(Index left, Scratch& scratch) const {
+    const auto X = scratch.X.view().columns(0, left);
+    const auto N = scratch.N.view().columns(0, left);
+    const auto S = scratch.S.view().columns(0, left);
+    const auto sample = [&](Index at) { return scratch.samples[static_cast<std::size_t>(at)].j; };
+    for (Index at = 0; at < left; ++at) std::copy_n(p_.X.col(sample(at)), X.rows, X.col(at));
     subtract_product<double>(B_, S, X);
-    for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, X.col(j), X.rows);
+    for (Index at = 0; at < left; ++at) weigh(p_.weights, sample(at), X.col(at), X.rows);
     eigen(N).noalias() = eigen(B_).transpose() * eigen(X);
     if (!terms_.separable_only()) eigen(N).noalias() -= eigen(terms_.quadratic()) * eigen(S);
-    for (Index j = 0; j < count; ++j) terms_.add_linear(first + j, N.col(j));
+    for (Index at = 0; at < left; ++at) terms_.add_linear(sample(at), N.col(at));
+  }
+
+  /// Atoms of which `may` says so join the working set, those with the least `order` first, half as many as it has
+  template <class May>
+  void join_first(Sample& sample, Scratch& scratch, const May& may) const {
+    const auto room = static_cast<Index>(
+        std::max(tuning_.stride_least, (tuning_.working_set - 1) * static_cast<double>(sample.P.size())));
+    Index found = 0;
+    for (std::int32_t k = 0; k < B_.cols; ++k)
+      if (may(k)) scratch.outside[found++] = k;
+    const auto first = scratch.outside.begin();
+    const auto before = [&](std::int32_t i, std::int32_t k) { return scratch.order[i] < scratch.order[k]; };
+    if (found > room) std::nth_element(first, first + room, first + found, before);
+    sample.P.insert(sample.P.end(), first, first + std::min(room, found));
   }
 
   /// The KKT residual at s; the worst atoms outside the working set join it.
-  double join_violators(Sample& sample, const double* s, const double* N) const {
-    const Index r = B_.cols;
+  double join_violators(Sample& sample, const double* s, const double* N, Scratch& scratch) const {
     double residual = 0;
-    Vector<char> in(r, 0);
-    for (const std::int32_t k : sample.P) in[k] = 1;
-    Vector<std::pair<double, std::int32_t>> outside;
-    for (Index k = 0; k < r; ++k) {
+    for (Index k = 0; k < B_.cols; ++k) {
       const double here = kkt_distance(-2 * N[k], s[k], terms_.penalty()[k], terms_.positive());
       residual = std::max(residual, here);
-      if (in[k] == 0 && here > sample.tol) outside.emplace_back(-here, static_cast<std::int32_t>(k));
+      scratch.order[k] = -here;
     }
-    std::sort(outside.begin(), outside.end());
-    const auto room = static_cast<std::size_t>(
-        std::max(tuning_.stride_least, (tuning_.working_set - 1) * static_cast<double>(sample.P.size())));
-    for (std::size_t at = 0; at < std::min(room, outside.size()); ++at) sample.P.push_back(outside[at].second);
+    for (const std::int32_t k : sample.P) scratch.order[k] = 0;
+    const auto joins = [&](std::int32_t k) { return scratch.order[k] < -sample.tol; };
+    bool any = false;
+    for (std::int32_t k = 0; k < B_.cols; ++k) any = any || joins(k);
+    if (any) std::erase_if(sample.P, [&](std::int32_t k) { return s[k] == 0; });
+    join_first(sample, scratch, joins);
+    if (any) sample.A.resize(0, 0);
     return residual;
   }
 
-  void solve_working_set(Index j, Sample& sample, double* s, const double* N, Scratch& scratch) const {
-    const auto p = static_cast<Index>(sample.P.size());
-    if (sample.A.rows() != p) {
-      if (sample.exact)
-        form_gram<double>(j, sample, scratch.exact_rows, scratch.exact_gram);
-      else
-        form_gram<float>(j, sample, scratch.rows, scratch.gram);
+  /// N_P += A_PP s_P
+  void add_own(Sample& sample, const double* s, double* N, Scratch& scratch) const {
+    form_gram(sample, scratch);
+    for (std::size_t l = 0; l < sample.P.size(); ++l) {
+      const double value = s[sample.P[l]];
+      const double* column = sample.A.col(static_cast<Index>(l));
+      for (std::size_t k = 0; value != 0 && k < sample.P.size(); ++k) N[sample.P[k]] += value * column[k];
     }
+  }
+
+  /// s_P <- the lasso on the working set for c_P
+  void solve_working_set(Sample& sample, double* s, const double* c, Scratch& scratch) const {
+    form_gram(sample, scratch);
+    const auto p = static_cast<Index>(sample.P.size());
     for (Index at = 0; at < p; ++at) {
       scratch.s_local[at] = s[sample.P[at]];
       scratch.penalty[at] = terms_.penalty()[sample.P[at]];
-      scratch.c_local[at] = N[sample.P[at]];
+      scratch.c_local[at] = c[sample.P[at]];
     }
-    eigen(scratch.c_local).head(p).noalias() += eigen(sample.A) * eigen(scratch.s_local).head(p);
     const Lasso lasso{sample.A, scratch.c_local.data(), scratch.penalty.data(), terms_.positive(), sample.tol / 4};
     scratch.path.solve(lasso, scratch.s_local.data());
     for (Index at = 0; at < p; ++at) s[sample.P[at]] = static_cast<double>(static_cast<T>(scratch.s_local[at]));
   }
 
+  void form_gram(Sample& sample, Scratch& scratch) const {
+    if (!sample.A.empty()) return;
+    if (sample.exact)
+      form_gram<double>(sample, B_, scratch.exact_weighted, scratch.exact_gram, scratch);
+    else
+      form_gram<float>(sample, single_, scratch.weighted, scratch.gram, scratch);
+  }
+
   /// A_PP = B_P' diag(w v) B_P + C_PP. Of a sample whose entries nearly all have the largest weight `top`:
   ///   B_P' diag(w v) B_P = top G_PP - sum_i (top - w_i) b_i b_i'  over the few rows i that have less.
   template <class U>
-  void form_gram(Index j, Sample& sample, Matrix<U>& rows_of, Matrix<U>& gram_of) const {
+  void form_gram(Sample& sample, MatrixView<const U> B, Matrix<U>& rows_of, Matrix<U>& gram_of,
+                 Scratch& scratch) const {
     const auto p = static_cast<Index>(sample.P.size());
     const Index m = B_.rows;
     const Weights<T>& weights = p_.weights;
-    const T* entry = weights.entry.empty() ? nullptr : weights.entry.col(j);
-    const double v = sample_weight(j);
-    double top = 1, below = 0;
-    if (entry != nullptr) {
-      top = static_cast<double>(*std::max_element(entry, entry + m));
-      for (Index i = 0; i < m; ++i) below += static_cast<double>(entry[i]) < top ? 1 : 0;
+    const double v = sample_weight(sample.j);
+    double top = 1;
+    bool few = true;
+    Index rows = 0;  // those that count, and the roots of their weights
+    if (!weights.entry.empty()) {
+      const auto entry = eigen(weights.entry).col(sample.j).template cast<double>();
+      top = entry.maxCoeff();
+      few = static_cast<double>((entry.array() < top).count()) <= tuning_.nearly_complete * static_cast<double>(m);
+      for (Index i = 0; i < m; ++i) {
+        const double f = weights.feature.empty() ? 1 : static_cast<double>(weights.feature[i]);
+        const double w = v * f * (few ? top - entry[i] : entry[i]);
+        scratch.rows[rows] = static_cast<std::int32_t>(i);
+        scratch.roots[rows] = w;
+        rows += w > 0 ? 1 : 0;
+      }
+      for (Index at = 0; at < rows; ++at) scratch.roots[at] = std::sqrt(scratch.roots[at]);
     }
-    const bool few = below <= tuning_.nearly_complete * static_cast<double>(m);
-    if (rows_of.cols() < m) rows_of.resize_for_overwrite(B_.cols, m);
-    if (gram_of.empty()) gram_of.resize(B_.cols, B_.cols);
-    Index rows = 0;  // sqrt(weight) b_iP side by side, p x rows
-    for (Index i = 0; i < m && entry != nullptr; ++i) {
-      const double f = weights.feature.empty() ? 1 : static_cast<double>(weights.feature[i]);
-      const double w = v * f * (few ? top - static_cast<double>(entry[i]) : static_cast<double>(entry[i]));
-      if (!(w > 0)) continue;
-      const auto root = static_cast<U>(std::sqrt(w));
-      U* out = rows_of.data() + rows++ * p;
-      for (Index at = 0; at < p; ++at) out[at] = root * static_cast<U>(Bt_(sample.P[at], i));
+    if (rows_of.empty()) {
+      rows_of.resize_for_overwrite(m, B_.cols);
+      gram_of.resize(B_.cols, B_.cols);
     }
-    const MatrixView<U> gram_view(gram_of.data(), p, p);
-    if (rows > 0)
-      gram<U>(Op::plain, 1, MatrixView<const U>(rows_of.data(), p, rows), 0, gram_view);
-    else
-      std::fill_n(gram_view.data, p * p, U(0));
+    const MatrixView<U> weighted(rows_of.data(), rows, p), gram_view(gram_of.data(), p, p);
+    for (Index at = 0; at < p; ++at)
+      weigh_rows(B.col(sample.P[at]), scratch.rows.data(), scratch.roots.data(), rows, m, weighted.col(at));
+    gram<U>(Op::transposed, 1, weighted, 0, gram_view);
     sample.A.resize_for_overwrite(p, p);
-    eigen(sample.A) = (few ? -1 : 1) * eigen(gram_view).template cast<double>();
-    if (few) eigen(sample.A) += v * top * eigen(G_)(sample.P, sample.P);
-    if (!terms_.separable_only()) eigen(sample.A) += eigen(terms_.quadratic())(sample.P, sample.P);
+    double largest = 0;
+    for (Index l = 0; l < p; ++l) {
+      double* out = sample.A.col(l);
+      const double *all = G_.col(sample.P[l]), size = few ? v * top : 0;
+      const U *own = gram_view.col(l), sign = few ? -1 : 1;
+      for (Index k = 0; k < p; ++k) out[k] = size * all[sample.P[k]] + static_cast<double>(sign * own[k]);
+      if (!terms_.separable_only())
+        for (Index k = 0; k < p; ++k) out[k] += terms_.quadratic()(sample.P[k], sample.P[l]);
+      largest = std::max(largest, out[l]);
+    }
     // what rounding to float took from the diagonal; it slows the rounds by next to nothing and moves no solution
-    auto diagonal = eigen(sample.A).diagonal();
-    diagonal.array() += (std::is_same_v<U, float> ? tuning_.float_ridge : 1e-14) * diagonal.maxCoeff();
+    const double ridge = (std::is_same_v<U, float> ? tuning_.float_ridge : 1e-14) * largest;
+    for (Index l = 0; l < p; ++l) sample.A(l, l) += ridge;
   }
 
   const CodesProblem<T>& p_;
@@ -307,8 +364,8 @@ class Separable {
   double tol_;
   int rounds_;
   const Tuning& tuning_;
-  Matrix<double> G_;   // B' diag(feature) B
-  Matrix<double> Bt_;  // B', r x m
+  Matrix<double> G_;      // B' diag(feature) B
+  Matrix<float> single_;  // B
   bool shared_ = true;
 };
 
@@ -322,7 +379,7 @@ StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const doub
   Vector<std::unique_ptr<Scratch>> scratch(thread_count(control));
   Vector<Worst> worst(thread_count(control), {});
   parallel_for(S.cols(), control, [&](Index first, Index count, int worker) {
-    if (!scratch[worker]) scratch[worker] = std::make_unique<Scratch>(S.rows(), options.tuning);
+    if (!scratch[worker]) scratch[worker] = std::make_unique<Scratch>(B.rows, S.rows(), options.tuning);
     worst[worker] += step.solve_block(first, count, S, *scratch[worker]);
   });
   Worst all;
