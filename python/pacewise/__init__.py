@@ -18,13 +18,14 @@ from ._steps import objective, orthogonal_mp, pace_weights, sparse_encode, updat
 
 if TYPE_CHECKING:
     from . import model_selection, plot
-    from ._coder import SelfPacedSparseCoder, preset_options
+    from ._coder import SelfPacedSparseCoder, SparseCodeImputer, preset_options
 
 __all__ = [
     "Error",
     "KMeansResult",
     "LearnedDictionary",
     "SelfPacedSparseCoder",
+    "SparseCodeImputer",
     "__version__",
     "clustering_scores",
     "datasets",
@@ -46,7 +47,7 @@ __all__ = [
 
 
 # scikit-learn and matplotlib are slow to import: only when asked for
-_LATER = {"SelfPacedSparseCoder": "_coder", "preset_options": "_coder", "model_selection": "", "plot": ""}
+_LATER = {"SelfPacedSparseCoder": "_coder", "SparseCodeImputer": "_coder", "preset_options": "_coder", "model_selection": "", "plot": ""}
 
 
 def __getattr__(name: str):

@@ -6,29 +6,59 @@ import importlib
 import os
 import warnings
 import zipfile
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import as_rows, from_parts, groups_of, sparse_parts, thread_number, weights_of
+from ._arrays import as_rows, from_parts, groups_of, integer, optional_rows, plain, real, sparse_parts, thread_number, weights_of
 from ._old_models import from_npz
 from ._options import options_of, parameters_doc, regularizer_params_doc
 from ._progress import watcher
 
 # parameters that are not options of the table: how to run, and where to start
-_RUN = ("max_seconds", "n_threads", "verbose", "callback", "dict_init", "code_init")
-_ARRAYS = ("components_", "codes_", "weights_", "loss_", "laplacian_", "incidence_", "consistency_")
+_RUN = ("max_seconds", "n_threads", "n_jobs", "verbose", "callback", "dict_init", "code_init")
+_ARRAYS = ("components_", "codes_", "weights_", "step_weights_", "loss_", "laplacian_", "incidence_", "consistency_",
+           "shift_", "scale_", "feature_offset_", "sample_scale_")  # fmt: skip
+_FOLDS = 5  # of score
 
 
 def _is_frame(X: Any, part: str) -> bool:
     """Whether X is a DataFrame that has this part; a list has an ``index``, too"""
     return hasattr(X, "columns") and hasattr(X, part)
+
+
+class Figure(NamedTuple):
+    """A figure that a model states, and the same recomputed from the data."""
+
+    name: str
+    stated: float
+    found: float
+    same: bool
+
+
+def _graph_parts(graph: Any, points: Any) -> dict[str, Any]:
+    pair = graph if isinstance(graph, tuple) else (None, graph)
+    if len(pair) != 2:
+        raise _core.Error(f"graph has {len(pair)} parts: must be a Laplacian, or (incidence, laplacian)")
+    return {
+        "laplacian": sparse_parts("graph", pair[1]),
+        "incidence": sparse_parts("graph", pair[0]),
+        "graph_points": optional_rows("graph_points", points, np.float64),
+    }
+
+
+def _text_in(X: Any) -> str:
+    """What is said of data that hold text, with the names of the columns that do"""
+    if not _is_frame(X, "select_dtypes"):
+        return " holds text: must be numbers"
+    names = X.select_dtypes(exclude=["number", "bool"]).columns
+    return f" holds text in {', '.join(map(str, names[:5]))}: leave it out, or make numbers of it (pandas.get_dummies)"
 
 
 def preset_options(preset: str = "robust") -> dict[str, Any]:
@@ -59,8 +89,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Time limit.
     random_state : int, Generator, RandomState or None
         An int is the seed itself; same seed, same bits, for any number of threads.
-    n_threads : int
-        None for all.
+    n_threads, n_jobs : int
+        Threads; None for all. n_jobs is the same as joblib counts, -1 for all, and used where n_threads is None.
     verbose : 0, 1 or "bar"
         1 prints a table line per iteration, "bar" draws a progress bar.
     callback : callable
@@ -72,6 +102,11 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     components_ : (r, m) dictionary
     codes_ : (n, r) codes of the training samples, graph terms included
     weights_ : self-paced weights at ``lambda_``: (n, m) for level "element" and "group", (n,) "sample", (m,) "feature", else None
+    step_weights_ : those that ``objective_`` and ``certificate_`` are computed with, of the same shape; None where all are 1
+    alpha_, gamma_ : the weights of the graph's terms in them: 0 without a graph and in a fit that ended before it had one
+    shift_, scale_, sample_scale_, feature_offset_ : the data in them are
+        ``(X - shift_) / scale_ / sample_scale_[:, None] - feature_offset_``; None where ``normalize`` and ``offset`` ask for none
+    center_ : at levels "sample" and "feature" of a descending pace a loss counts as far as its root exceeds this, else 0
     loss_ : loss of every unit, of the same shape; (n,) for level "none"
     lambda_ : the pace's last lambda; infinity without a pace
     beta_ : the beta used
@@ -143,58 +178,15 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         max_seconds: float | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
+        n_jobs: int | None = None,
         verbose: int | str = 0,
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ):
-        self.n_components = n_components
-        self.beta = beta
-        self.beta_ratio = beta_ratio
-        self.l2 = l2
-        self.atom_penalty = atom_penalty
-        self.positive_codes = positive_codes
-        self.positive_atoms = positive_atoms
-        self.alpha = alpha
-        self.gamma = gamma
-        self.eta = eta
-        self.level = level
-        self.groups = groups
-        self.shape = shape
-        self.window = window
-        self.regularizer = regularizer
-        self.regularizer_params = regularizer_params
-        self.pace = pace
-        self.mu = mu
-        self.select = select
-        self.final = final
-        self.pace_iter = pace_iter
-        self.lambda_scale = lambda_scale
-        self.hidden = hidden
-        self.stage_iter = stage_iter
-        self.plain_iter = plain_iter
-        self.warm_iter = warm_iter
-        self.polish = polish
-        self.contamination = contamination
-        self.preset = preset
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.graph_space = graph_space
-        self.edge_weight = edge_weight
-        self.heat_width = heat_width
-        self.normalized_laplacian = normalized_laplacian
-        self.normalize = normalize
-        self.missing = missing
-        self.offset = offset
-        self.max_iter = max_iter
-        self.tol = tol
-        self.exact_steps = exact_steps
-        self.step_tol = step_tol
-        self.dict_init = dict_init
-        self.code_init = code_init
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.verbose = verbose
-        self.callback = callback
+        self.__dict__.update((name, value) for name, value in locals().items() if name != "self")
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     # ---- learning
 
@@ -239,7 +231,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         for name, values in given.items():
             if values is not None and not values.any():
                 raise _core.Error(f"{name} is zero everywhere: at least one weight must be positive")
-        incidence, laplacian = graph if isinstance(graph, tuple) else (None, graph)
+        ties = _graph_parts(graph, graph_points)
+        if self.callback is not None and not callable(self.callback):
+            raise _core.Error(f"callback = {self.callback}: must be callable, or None")
 
         def call(record: dict[str, Any]) -> Any:
             if record["weights"] is not None:
@@ -252,14 +246,12 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 X,
                 **given,
                 options=options,
-                laplacian=sparse_parts("graph", laplacian),
-                incidence=sparse_parts("graph", incidence),
-                graph_points=None if graph_points is None else as_rows("graph_points", graph_points, np.float64),
-                dictionary=None if self.dict_init is None else as_rows("dict_init", self.dict_init, np.float64),
-                codes=None if self.code_init is None else as_rows("code_init", self.code_init, np.float64),
+                **ties,
+                dictionary=optional_rows("dict_init", self.dict_init, np.float64),
+                codes=optional_rows("code_init", self.code_init, np.float64),
                 groups=averaging,
-                threads=thread_number(self.n_threads),
-                max_seconds=None if self.max_seconds is None else float(self.max_seconds),
+                threads=thread_number(self.n_threads, self.n_jobs),
+                max_seconds=None if self.max_seconds is None else real("max_seconds", self.max_seconds, 0),
                 callback=callback,
             )
         finally:
@@ -282,6 +274,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.beta_ = result["beta"]
         records = result["history"]
         self.history_ = {key: np.array([r[key] for r in records]) for key in (records[0] if records else {})}
+        coupled = result["coupled"] and result["laplacian"] is not None
+        self.alpha_, self.gamma_ = (result["options"][name] if coupled else 0.0 for name in ("alpha", "gamma"))
+        self.center_ = result["center"]
         self.objective_ = result["objective"]
         self.objective_parts_ = result["objective_parts"]
         self.certificate_ = result["certificate"]
@@ -305,10 +300,14 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.components_ = result["components"]
         self.codes_ = result["codes"]
         self.weights_ = None if weights is None or level == "none" else weights.reshape(units)
+        held = result["held_weights"]
+        used = self.weights_ if result["settled"] or (held is None and result["paced"]) else held
+        self.step_weights_ = None if used is None else used.reshape(units)
         self.loss_ = None if losses is None else losses.reshape(units)
         self.laplacian_ = from_parts(result["laplacian"])
         self.incidence_ = from_parts(result["incidence"])
-        self.consistency_ = result["consistency"]
+        for name in ("consistency", "shift", "scale", "feature_offset", "sample_scale"):
+            setattr(self, name + "_", result[name])
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -335,15 +334,16 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     # ---- new samples
 
     def transform(self, X: Any) -> NDArray:
-        """Codes (n, r) of new samples. Entries that do not fit are ignored, as in the fit. Weights of whole samples have no
-        say: a sample of the training that was left out has codes 0 in ``codes_``, not here."""
+        """Codes (n, r) of new samples. Entries that do not fit are ignored, as in the fit; of a sample without a single
+        observed entry all are 0. Training samples are coded like others: ``codes_`` has the graph's terms, and where a sample
+        was left out altogether 0. Entries that hover about lambda may be in here and out there."""
         return self._encode(self._fitted_rows(X))["codes"]
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Data (n, m) from codes (n, r). With normalize="unit" samples come back at unit scale: their norms are not in
         the codes; :meth:`reconstruct` keeps them."""
         check_is_fitted(self)
-        return self._reconstruct(as_rows("codes", X), None)
+        return _core.reconstruct(as_rows("codes", X), self._model, None)
 
     def reconstruct(self, X: Any) -> Any:
         """X (n, m) as the model sees it, in the units of X: corrupted entries mended, missing ones filled in.
@@ -351,9 +351,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Of a DataFrame a DataFrame with its names and index, and so are :meth:`mend`, :meth:`impute` and
         :meth:`entry_confidence`; ``set_output`` asks for another kind.
         """
-        rows = self._fitted_rows(X)
-        encoding = self._encode(rows)
-        return self._like(X, self._reconstruct(encoding["codes"], encoding["sample_scale"]))
+        return self._like(X, self._reconstructed(self._fitted_rows(X)))
 
     def mend(self, X: Any) -> Any:
         """X (n, m) with what is missing or not trusted replaced: v x + (1 - v) BS, in the units of X."""
@@ -361,9 +359,22 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def impute(self, X: Any) -> Any:
         """X (n, m) with every NaN replaced by the model's value; observed entries stay as they are."""
+        return self._like(X, self._imputed(self._fitted_rows(X)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How well entries are predicted by codes that have not seen them, at most 1: D = 1 - sum |x - BS| / sum |x - c|, c the
+        median of the entry's column. Each entry is hidden once, in 5 rounds with a fifth of every sample. With it
+        ``GridSearchCV`` chooses atoms and penalties without labels."""
         rows = self._fitted_rows(X)
-        missing = np.isnan(rows)
-        return self._like(X, np.where(missing, self._mended(rows), rows) if missing.any() else rows.copy())
+        turn = np.add.outer(np.arange(rows.shape[0]), np.arange(rows.shape[1])) % _FOLDS
+        error = 0.0
+        for fold in range(_FOLDS):
+            hidden = turn == fold
+            predicted = self._reconstructed(np.where(hidden, np.nan, rows).astype(rows.dtype))
+            error += float(np.nansum(np.abs(rows - predicted)[hidden]))
+        seen = np.ma.masked_invalid(rows)
+        spread = float(np.abs(seen - np.ma.median(seen, axis=0)).sum() or 0)
+        return 1 - error / spread if spread > 0 else float(error == 0)
 
     def score_samples(self, X: Any, folds: int | None = None) -> NDArray:
         """Normality (n,), higher = more normal: minus the share of misfit, in [-1, 0]; NaN where nothing is observed.
@@ -420,17 +431,28 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self.fit(X, y, **fit_params).predict(X)
 
     def _rows(self, X: Any, reset: bool) -> NDArray:
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
-        )
-        return as_rows("X", X)
+        X = plain("X", X)
+        if getattr(getattr(X, "columns", None), "is_unique", True) is False:
+            raise _core.Error(f"X has two columns {X.columns[X.columns.duplicated()][0]}: names must be different")
+        ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+        if ndim != 2:
+            raise _core.Error(f"X has {ndim} dimensions: must have 2, samples by features. Reshape your data")
+        try:
+            X = validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+            )
+        except (ValueError, TypeError) as error:
+            what = f"X{_text_in(X)}" if "could not convert" in str(error) else " ".join(str(error).split())
+            raise type(error)(what) from None
+        rows = as_rows("X", X)
+        return rows if self.missing is None else np.where(rows == real("missing", self.missing), rows.dtype.type(np.nan), rows)
 
     def _fitted_rows(self, X: Any) -> NDArray:
         check_is_fitted(self)
         return self._rows(X, reset=False)
 
     def _step(self, dtype: Any) -> dict[str, Any]:
-        return {"paced": True, "tol": 1e-8 if dtype == np.float64 else 1e-5, "max_iter": 50, "threads": thread_number(self.n_threads)}
+        return {"paced": True, "tol": 1e-8 if dtype == np.float64 else 1e-5, "max_iter": 50, "threads": thread_number(self.n_threads, self.n_jobs)}
 
     def _encode(self, X: NDArray) -> dict[str, Any]:
         return _core.encode(X, self._model, **self._step(X.dtype))
@@ -452,10 +474,32 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return _core.mend(X, self._model, **self._step(X.dtype))
 
     def _trust(self, X: NDArray, folds: int | None) -> tuple[NDArray, NDArray]:
-        return _core.score(X, self._model, None if folds is None else int(folds), **self._step(X.dtype))
+        return _core.score(X, self._model, None if folds is None else integer("folds", folds), **self._step(X.dtype))
 
-    def _reconstruct(self, codes: NDArray, sample_scale: NDArray | None) -> NDArray:
-        return _core.reconstruct(codes, self._model, sample_scale)
+    def _imputed(self, X: NDArray) -> NDArray:
+        missing = np.isnan(X)
+        return np.where(missing, self._mended(X), X) if missing.any() else X.copy()
+
+    def _reconstructed(self, X: NDArray) -> NDArray:
+        encoding = self._encode(X)
+        return _core.reconstruct(encoding["codes"], self._model, encoding["sample_scale"])
+
+    def verify(
+        self,
+        X: Any,
+        sample_weight: ArrayLike | None = None,
+        feature_weight: ArrayLike | None = None,
+        entry_weight: ArrayLike | None = None,
+        graph: Any = None,
+        graph_points: ArrayLike | None = None,
+    ) -> list[Figure]:
+        """Objective, certificates, selected share and density recomputed from what ``fit`` was given, to be given again:
+        a list of ``(name, stated, found, same)``. ``all(figure.same for figure in coder.verify(X))`` is the short answer."""
+        X = self._fitted_rows(X).astype(self.components_.dtype, copy=False)
+        given = weights_of(X, sample_weight, feature_weight, entry_weight)
+        ties = _graph_parts(graph, graph_points)
+        figures = _core.verify(X, self._model, **given, **ties, threads=thread_number(self.n_threads, self.n_jobs))
+        return [Figure(name.strip(), stated, found, same) for name, stated, found, same in figures]
 
     # ---- files
 
@@ -495,6 +539,19 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class SparseCodeImputer(OneToOneFeatureMixin, SelfPacedSparseCoder):
+    """Fills in missing values (NaN) by :class:`SelfPacedSparseCoder`, whose parameters and attributes it has: ``transform`` is
+    ``impute``, so that it can stand in a Pipeline."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray:
+        """X (n, m) with every NaN replaced, after a fit to it."""
+        return self.fit(X, y, **fit_params).transform(X)
+
+    def transform(self, X: Any) -> NDArray:
+        """X (n, m) with every NaN replaced by the model's value."""
+        return self._imputed(self._fitted_rows(X))
 
 
 if SelfPacedSparseCoder.__doc__ is not None:  # python -OO has none

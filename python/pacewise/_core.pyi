@@ -39,6 +39,17 @@ def fit(
     max_seconds: float | None,
     callback: Callable[[dict[str, Any]], Any] | None,
 ) -> dict[str, Any]: ...
+def verify(
+    X: NDArray,
+    model: Model,
+    sample_weight: NDArray | None,
+    feature_weight: NDArray | None,
+    entry_weight: NDArray | None,
+    laplacian: Sparse | None,
+    incidence: Sparse | None,
+    graph_points: NDArray | None,
+    threads: int,
+) -> list[tuple[str, float, float, bool]]: ...
 def encode(X: NDArray, model: Model, paced: bool, tol: float, max_iter: int, threads: int) -> dict[str, Any]: ...
 def score(
     X: NDArray, model: Model, folds: int | None, paced: bool, tol: float, max_iter: int, threads: int

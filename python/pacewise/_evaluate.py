@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._arrays import as_rows, seed_of, thread_number
+from ._arrays import as_rows, integer, real, seed_of, thread_number
 
 
 class KMeansResult(NamedTuple):
@@ -37,11 +37,11 @@ def kmeans(
     """
     runs = _core.kmeans(
         as_rows("X", X),
-        int(n_clusters),
+        integer("n_clusters", n_clusters, 1),
         init,
-        int(n_init),
-        int(max_iter),
-        float(tol),
+        integer("n_init", n_init, 1),
+        integer("max_iter", max_iter, 1),
+        real("tol", tol),
         bool(unit_norm),
         seed_of(random_state),
         thread_number(n_threads),
@@ -58,6 +58,8 @@ def clustering_scores(labels: ArrayLike, assignment: ArrayLike) -> dict[str, flo
         values = np.asarray(values)
         if values.ndim != 1:
             raise _core.Error(f"{name} has {values.ndim} dimensions: must have 1")
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            raise _core.Error(f"{name} is nan at [{np.flatnonzero(np.isnan(values))[0]}]: every sample needs one")
         return np.unique(values, return_inverse=True)[1].astype(np.int32)
 
     return _core.clustering_scores(numbers("labels", labels), numbers("assignment", assignment))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import as_rows, from_parts, thread_number
+from ._arrays import as_rows, from_parts, integer, thread_number
 from ._options import options_of
 
 
@@ -21,7 +21,7 @@ def kneighbors(X: Any, n_neighbors: int = 5, *, n_threads: int | None = None) ->
     distances (n, k), indices (n, k); index -1 and distance inf where fewer than k samples share an observed entry.
     With missing entries distances are over the common entries, scaled up by m / their number.
     """
-    squared, index = _core.nearest(as_rows("X", X), int(n_neighbors), thread_number(n_threads))
+    squared, index = _core.nearest(as_rows("X", X), integer("n_neighbors", n_neighbors, 1), thread_number(n_threads))
     return np.sqrt(squared), index
 
 

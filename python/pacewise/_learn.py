@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._arrays import as_rows, seed_of, thread_number
+from ._arrays import as_rows, integer, real, seed_of, thread_number
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ def learn_dictionary(
     X: Any,
     n_components: int | None = None,
     *,
-    beta: float,
+    beta: float | None = None,
     dictionary: ArrayLike | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
@@ -54,7 +53,8 @@ def learn_dictionary(
     ----------
     X : (n, m) array or sparse matrix without missing values, taken as it is (scale it first)
     n_components : number of atoms; not needed with ``dictionary``
-    beta : float >= 0
+    beta : float >= 0; left out, the share ``beta_ratio`` of the estimator's defaults of the beta at which all codes are 0,
+        2 max_j |x_j|
     dictionary : (r, m) start; without it, samples drawn with ``random_state``, scaled to unit norm
     max_iter : passes over the samples at most
     tol : stop when a pass lowers the objective by less than this, relatively
@@ -63,14 +63,20 @@ def learn_dictionary(
     X = as_rows("X", X)
     if dictionary is not None:
         start = as_rows("dictionary", dictionary, X.dtype)
-        if n_components is not None and n_components != len(start):
+        if n_components not in (None, len(start)):
             raise _core.Error(f"n_components = {n_components}: must be the number of atoms of dictionary = {len(start)}, or left out")
     else:
-        if n_components is None or operator.index(n_components) < 1:
-            raise _core.Error(f"n_components = {n_components}: must be >= 1 where no dictionary is given")
-        start = _drawn(X, operator.index(n_components), np.random.default_rng(seed_of(random_state)))
+        start = _drawn(X, integer("n_components", n_components, 1), np.random.default_rng(seed_of(random_state)))
+    if beta is None:
+        beta = _core.preset_options("robust")["beta_ratio"] * 2 * float(np.linalg.norm(X, axis=1).max(initial=0))
     B, S, value, codes, atoms, history, ended = _core.learn_dictionary(
-        X, start, beta=float(beta), max_iter=int(max_iter), tol=float(tol), step_tol=float(step_tol), threads=thread_number(n_threads)
+        X,
+        start,
+        beta=real("beta", beta),
+        max_iter=integer("max_iter", max_iter, 1),
+        tol=real("tol", tol),
+        step_tol=real("step_tol", step_tol, 0),
+        threads=thread_number(n_threads),
     )
     return LearnedDictionary(B, S, value, codes, atoms, tuple(history), ended)
 

@@ -24,8 +24,8 @@ def options_of(values: dict[str, Any]) -> dict[str, Any]:
             value = None
         elif isinstance(value, (np.generic, np.ndarray)):
             value = value.tolist()
-        if name == "shape" and value is not None and not isinstance(value, str):
-            value = "x".join(str(length) for length in value)
+        if name == "shape" and np.ndim(value) == 1:
+            value = "x".join(map(str, value))
         out[name] = value
     return out
 

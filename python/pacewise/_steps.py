@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._arrays import as_line, as_rows, optional_rows, sparse_parts, thread_number, weights_of
+from ._arrays import as_array, as_line, as_rows, integer, optional_rows, real, sparse_parts, thread_number, weights_of
 
 MAX_ROUNDS = 500
+
+
+def _coupling(X: NDArray, laplacian: Any, alpha: float, incidence: Any, consistency: Any, gamma: float) -> dict[str, Any]:
+    return {
+        "laplacian": sparse_parts("laplacian", laplacian),
+        "alpha": real("alpha", alpha),
+        "incidence": sparse_parts("incidence", incidence),
+        "consistency": optional_rows("consistency", consistency, X.dtype),
+        "gamma": real("gamma", gamma),
+    }
 
 
 @overload
@@ -72,18 +81,14 @@ def sparse_encode(
     codes, certificate, _, _ = _core.sparse_encode(
         X,
         B,
-        float(beta),
-        float(l2),
+        real("beta", beta),
+        real("l2", l2),
         bool(positive),
         as_line("atom_penalty", atom_penalty, X.dtype, B.shape[0]),
         **weights_of(X, sample_weight, feature_weight, entry_weight),
-        laplacian=sparse_parts("laplacian", laplacian),
-        alpha=float(alpha),
-        incidence=sparse_parts("incidence", incidence),
-        consistency=None if consistency is None else as_rows("consistency", consistency, X.dtype),
-        gamma=float(gamma),
+        **_coupling(X, laplacian, alpha, incidence, consistency, gamma),
         init=optional_rows("init", init, X.dtype, (X.shape[0], B.shape[0])),
-        tol=float(tol),
+        tol=real("tol", tol, 0),
         max_rounds=MAX_ROUNDS,
         threads=thread_number(n_threads),
     )
@@ -119,14 +124,12 @@ def orthogonal_mp(
         raise _core.Error("n_nonzero = None, tol = None: one of them must be given")
     X = as_rows("X", X)
     B = as_rows("dictionary", dictionary, X.dtype)
-    n_nonzero = max(B.shape[0], 1) if n_nonzero is None else operator.index(n_nonzero)
-    if n_nonzero < 1:
-        raise _core.Error(f"n_nonzero = {n_nonzero}: must be >= 1")
+    n_nonzero = max(B.shape[0], 1) if n_nonzero is None else integer("n_nonzero", n_nonzero, 1)
     return _core.orthogonal_mp(
         X,
         B,
         n_nonzero,
-        0.0 if tol is None else float(tol),
+        0.0 if tol is None else real("tol", tol),
         **weights_of(X, sample_weight, feature_weight, entry_weight),
         threads=thread_number(n_threads),
     )
@@ -174,7 +177,7 @@ def update_dictionary(
         dictionary=optional_rows("dictionary", dictionary, X.dtype, (S.shape[1], X.shape[1])),
         positive=bool(positive),
         **weights_of(X, sample_weight, feature_weight, entry_weight),
-        tol=float(tol),
+        tol=real("tol", tol, 0),
         max_rounds=MAX_ROUNDS,
         threads=thread_number(n_threads),
     )
@@ -207,7 +210,7 @@ def update_consistency(incidence, codes, *, eta, return_certificate=False, n_thr
     """
     S = as_rows("codes", codes)
     Q, certificate, _, _ = _core.update_consistency(
-        sparse_parts("incidence", incidence), S, float(eta), thread_number(n_threads)
+        sparse_parts("incidence", incidence), S, real("eta", eta), thread_number(n_threads)
     )
     return (Q, certificate) if return_certificate else Q
 
@@ -225,12 +228,10 @@ def pace_weights(loss: ArrayLike, lam: float, *, regularizer: str = "linear", **
     -------
     array of the shape of ``loss``
     """
-    loss = np.asarray(loss)
-    dtype = np.float32 if loss.dtype == np.float32 else np.float64
-    flat = np.ascontiguousarray(loss, dtype=dtype).reshape(-1)
-    if flat.size and not flat.min() >= 0:  # also false for NaN
-        raise _core.Error(f"loss has an entry {flat.min()}: must be >= 0")
-    return _core.pace_weights(flat, float(lam), regularizer, params).reshape(loss.shape)
+    loss = as_array("loss", loss)
+    if loss.size and loss.min() < 0:
+        raise _core.Error(f"loss has an entry {loss.min()}: must be >= 0")
+    return _core.pace_weights(loss.reshape(-1), real("lam", lam), regularizer, params).reshape(loss.shape)
 
 
 def objective(
@@ -266,25 +267,21 @@ def objective(
     """
     X = as_rows("X", X)
     B = as_rows("dictionary", dictionary, X.dtype)
-    v = None if pace_weights is None else as_line("pace_weights", np.asarray(pace_weights).reshape(-1), X.dtype)
+    v = None if pace_weights is None else as_array("pace_weights", pace_weights, X.dtype).reshape(-1)
     return _core.objective(
         X,
         B,
         as_rows("codes", codes, X.dtype),
-        float(beta),
-        float(l2),
+        real("beta", beta),
+        real("l2", l2),
         as_line("atom_penalty", atom_penalty, X.dtype, B.shape[0]),
         **weights_of(X, sample_weight, feature_weight, entry_weight),
         level=level,
         pace_weights=v,
-        lam=float(lam),
+        lam=real("lam", lam),
         regularizer=regularizer,
         params=dict(regularizer_params or {}),
-        laplacian=sparse_parts("laplacian", laplacian),
-        alpha=float(alpha),
-        incidence=sparse_parts("incidence", incidence),
-        consistency=None if consistency is None else as_rows("consistency", consistency, X.dtype),
-        gamma=float(gamma),
-        eta=float(eta),
+        **_coupling(X, laplacian, alpha, incidence, consistency, gamma),
+        eta=real("eta", eta),
         threads=thread_number(n_threads),
     )

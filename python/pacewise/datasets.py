@@ -61,12 +61,12 @@ def load(
     Bunch with ``data`` (n, m) or a CSR matrix, ``target`` (n,) int32 or None, ``target_names``, ``feature_names``,
     ``sample_shape`` (e.g. (28, 28)), ``notes``, ``format``
     """
-    if str(name_or_path) == "synthetic":
-        return synthetic(dtype=dtype)
-    path = _find(name_or_path, data_home)
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise _core.Error(f"dtype = {dtype}: must be float32 or float64")
+    if str(name_or_path) == "synthetic":
+        return synthetic(dtype=dtype)
+    path = _find(name_or_path, data_home)
     table = _files.read(path, variable, str(label_column), header, delimiter)
     if labels is not None:
         table["target"], table["target_names"] = _files.read_labels(_existing(labels), table["data"].shape[0])

@@ -9,8 +9,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
+from ._arrays import as_array, as_rows
 from ._steps import pace_weights
+
+
+def _of(model: Any, name: str) -> Any:
+    """What a fitted coder has by this name; other things are taken for it"""
+    if hasattr(model, "get_params"):
+        check_is_fitted(model)
+    return getattr(model, name, model)
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -33,7 +42,7 @@ def atoms(model: Any, shape: tuple[int, int] | None = None, n: int = 64, ax: Axe
     model : a fitted coder, or a dictionary (r, m)
     shape : of one atom, e.g. (28, 28)
     """
-    components = np.asarray(getattr(model, "components_", model))[:n]
+    components = as_rows("components_", _of(model, "components_"))[:n]
     h, w = _image_shape(components.shape[1], shape)
     columns = math.ceil(math.sqrt(len(components)))
     rows = math.ceil(len(components) / columns)
@@ -54,13 +63,14 @@ def weights(model: Any, sample: int | None = None, shape: tuple[int, int] | None
 
     model : a fitted coder, or an array of weights
     """
-    values = np.asarray(getattr(model, "weights_", model), dtype=float)
-    if values.ndim == 0:
+    given = _of(model, "weights_")
+    if given is None:
         raise ValueError("weights_ is None: at level 'none' there are no self-paced weights")
+    values = as_array("weights_", given)
+    if sample is not None and (values.ndim != 2 or not 0 <= sample < len(values)):
+        raise ValueError(f"sample = {sample}: must be one of the {len(values)} samples, at a level with weights for their entries")
     ax = _axes(ax)
     if sample is not None:
-        if values.ndim != 2:
-            raise ValueError(f"sample = {sample}: only level 'element' has weights for the entries of a sample")
         ax.imshow(values[sample].reshape(_image_shape(values.shape[1], shape)), cmap="gray", vmin=0, vmax=1)
         ax.set(xticks=[], yticks=[], title=f"weights of sample {sample}")  # with a frame: most weights are white
         return ax
@@ -77,7 +87,9 @@ def convergence(model: Any, ax: Axes | None = None) -> Axes:
 
     model : a fitted coder, or its ``history_``
     """
-    history = getattr(model, "history_", model)
+    history = _of(model, "history_")
+    if not isinstance(history, dict):
+        raise ValueError("model is neither a fitted coder nor its history_")
     iteration, value, phase, lam = (np.asarray(history[key]) for key in ("iteration", "objective", "phase", "lambda"))
     ax = _axes(ax)
     for name in dict.fromkeys(phase):
@@ -97,6 +109,7 @@ def stages(model: Any, ax: Axes | None = None) -> Axes:
 
     model : a fitted coder
     """
+    _of(model, "stages_")
     judged = np.flatnonzero(model.stages_["hidden"] > 0) if model.stages_ else np.empty(0, int)
     if not len(judged):
         raise ValueError("stages_ has no hidden entries: they judge a descending pace, and none where lambda_scale is given")
@@ -133,8 +146,8 @@ def pace(
 
     regularizers : a name, several, or a fitted coder
     """
-    if hasattr(regularizers, "history_"):
-        return _pace_of(regularizers.history_, _axes(ax))
+    if hasattr(regularizers, "get_params"):
+        return _pace_of(_of(regularizers, "history_"), _axes(ax))
     names: Sequence[str] = [regularizers] if isinstance(regularizers, str) else regularizers
     losses = np.linspace(0, 1.5 * lam, 301) if loss is None else np.asarray(loss, dtype=float)
     ax = _axes(ax)

@@ -7,7 +7,9 @@
 #include "bindings.hpp"
 #include "model/fields.hpp"
 #include "model/model_file.hpp"
+#include "model/verify.hpp"
 #include "options.hpp"
+#include "pace/descent.hpp"
 #include "running.hpp"
 
 namespace pacewise::python {
@@ -114,6 +116,16 @@ nb::dict describe(const std::shared_ptr<AnyModel>& any, Model<T>& model) {
   d["codes"] = rows(model.codes);
   d["weights"] = line(model.weights);
   d["losses"] = line(model.losses);
+  // what objective and certificates were computed with
+  d["held_weights"] = line(static_cast<State<T>&>(model).weights);
+  d["paced"] = model.descent.settled || !std::isinf(model.schedule.lambda);
+  d["center"] = model.descent.settled ? model.descent.center : model.schedule.center;
+  d["coupled"] =
+      model.schedule.phase != Phase::plain && (!descends(model.options) || model.schedule.phase == Phase::polish);
+  d["shift"] = line(model.normalization.shift);
+  d["scale"] = line(model.normalization.scale);
+  d["feature_offset"] = line(model.normalization.offset);
+  d["sample_scale"] = line(model.sample_scale);
   return d;
 }
 
@@ -163,6 +175,31 @@ class InPrecision {
   Model<T> own_;
 };
 
+/// Owns what FitInputs points to.
+struct OwnedInputs {
+  Graph graph;
+  Matrix<double> points, dictionary, codes;
+  Sparse groups;
+  FitInputs inputs;
+
+  OwnedInputs(const std::optional<nb::tuple>& laplacian, const std::optional<nb::tuple>& incidence,
+              const MaybeRows<double>& coordinates) {
+    if (laplacian) {
+      graph.laplacian = to_sparse(*laplacian);
+      if (incidence) graph.incidence = to_sparse(*incidence);
+      inputs.graph = &graph;
+    }
+    take(coordinates, points, inputs.graph_points);
+  }
+  OwnedInputs(const OwnedInputs&) = delete;
+  OwnedInputs& operator=(const OwnedInputs&) = delete;
+  static void take(const MaybeRows<double>& from, Matrix<double>& to, const Matrix<double>*& pointer) {
+    if (!from) return;
+    to = copy(*from);
+    pointer = &to;
+  }
+};
+
 template <class T>
 nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
                   const nb::dict& given, const std::optional<nb::tuple>& laplacian,
@@ -171,30 +208,13 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
                   const std::optional<nb::tuple>& groups, int threads, std::optional<double> max_seconds,
                   const nb::object& callback) {
   const Options options = to_options(given);
-  Graph graph;
-  Matrix<double> coordinates, first_dictionary, first_codes;
-  FitInputs inputs;
-  if (laplacian) {
-    graph.laplacian = to_sparse(*laplacian);
-    if (incidence) graph.incidence = to_sparse(*incidence);
-    inputs.graph = &graph;
-  }
-  Sparse averaging;
+  OwnedInputs owned(laplacian, incidence, points);
+  FitInputs& inputs = owned.inputs;
+  OwnedInputs::take(dictionary, owned.dictionary, inputs.dictionary);
+  OwnedInputs::take(codes, owned.codes, inputs.codes);
   if (groups) {
-    averaging = to_sparse(*groups);
-    inputs.groups = &averaging;
-  }
-  if (points) {
-    coordinates = copy(*points);
-    inputs.graph_points = &coordinates;
-  }
-  if (dictionary) {
-    first_dictionary = copy(*dictionary);
-    inputs.dictionary = &first_dictionary;
-  }
-  if (codes) {
-    first_codes = copy(*codes);
-    inputs.codes = &first_codes;
+    owned.groups = to_sparse(*groups);
+    inputs.groups = &owned.groups;
   }
   Held held;
   run(threads, [&](const Control& control, Caller& caller) {
@@ -216,6 +236,24 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
     if (!control.cancelled()) held = hold(make_model(std::move(result), problem, sources_of(problem, inputs), control));
   });
   return describe(held);
+}
+
+/// name, stated, recomputed, whether they agree
+template <class T>
+nb::list verify_rows(const Rows<T>& X, const Held& held, const MaybeLine<T>& sample, const MaybeLine<T>& feature,
+                     const MaybeRows<T>& entry, const std::optional<nb::tuple>& laplacian,
+                     const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points, int threads) {
+  const OwnedInputs owned(laplacian, incidence, points);
+  const auto& model = std::get<Model<T>>(*held.any);
+  std::vector<Figure> figures;
+  run(threads, [&](const Control& control) {
+    const Problem<T> problem{view(X), to_weights(sample, feature, entry, control)};
+    check_resumed(model, problem, sources_of(problem, owned.inputs), "verify");
+    figures = verify(model, problem, owned.inputs, control);
+  });
+  nb::list out;
+  for (const Figure& f : figures) out.append(nb::make_tuple(f.name, f.stated, f.found, f.same));
+  return out;
 }
 
 EncodeOptions encode_options(bool paced, double tol, int max_iter) {
@@ -280,6 +318,8 @@ void bind(nb::module_& m) {
   m.def("fit", &fit_rows<T>, "X"_a, "sample_weight"_a.none(), "feature_weight"_a.none(), "entry_weight"_a.none(),
         "options"_a, "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "dictionary"_a.none(),
         "codes"_a.none(), "groups"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
+  m.def("verify", &verify_rows<T>, "X"_a, "model"_a, "sample_weight"_a.none(), "feature_weight"_a.none(),
+        "entry_weight"_a.none(), "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "threads"_a);
   m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("score", &score_rows<T>, "X"_a, "model"_a, "folds"_a.none(), "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
   m.def("mend", &mend_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);

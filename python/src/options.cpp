@@ -29,7 +29,7 @@ OptionValue to_value(const std::string& name, nb::handle v) {
   throw Error(name + " = " + nb::cast<std::string>(nb::str(v)) + ": must be a number, a word or a list of numbers");
 }
 
-std::string text_of(nb::handle key) { return nb::cast<std::string>(key); }
+std::string text_of(nb::handle key) { return nb::cast<std::string>(nb::str(key)); }
 
 }  // namespace
 
@@ -56,9 +56,12 @@ Options to_options(const nb::dict& given) {
     for (const auto& [key, value] : given)
       if (find_option(text_of(key)) == &row && !value.is_none())
         row.set(out, to_value(text_of(key), value), text_of(key));
-  if (given.contains("regularizer_params") && !given["regularizer_params"].is_none())
+  if (given.contains("regularizer_params") && !given["regularizer_params"].is_none()) {
+    if (!nb::isinstance<nb::dict>(given["regularizer_params"]))
+      throw Error("regularizer_params = " + text_of(given["regularizer_params"]) + ": must be a dict");
     out.regularizer =
         to_regularizer(std::string(name_of(out.regularizer)), nb::cast<nb::dict>(given["regularizer_params"]));
+  }
   if (!given.contains("pace") || given["pace"].is_none()) imply_pace(out);
   validate(out);
   return out;

@@ -82,7 +82,14 @@ void run(int threads, const std::function<void(const Control&, Caller&)>& work) 
   }
   worker.join();
   if (python_failure) std::rethrow_exception(python_failure);
-  if (failure) std::rethrow_exception(failure);
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError,
+                    "the machine has not enough memory for this; give fewer samples or atoms, or float32");
+    throw nb::python_error();
+  }
 }
 
 }  // namespace pacewise::python

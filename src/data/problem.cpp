@@ -280,24 +280,35 @@ void check_weights(const Weights<T>& w, Index m, Index n, const Control& control
       });
 }
 
+namespace {
+
+template <class T>
+bool check(const Problem<T>& problem, T mark, const Control& control) {
+  const bool complete = check_values(problem.values, mark, control);
+  check_weights(problem.weights, problem.values.rows, problem.values.cols, control);
+  return complete;
+}
+
+}  // namespace
+
 template <class T>
 bool validate(const Problem<T>& problem, const Control& control, std::optional<double> missing) {
-  const Index m = problem.values.rows, n = problem.values.cols;
-  const bool complete = check_values(problem.values, mark_of<T>(missing), control);
-  check_weights(problem.weights, m, n, control);
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < m; ++i)
-      if (!std::isnan(problem.values(i, j)) && problem.values(i, j) != mark_of<T>(missing) && problem.weights(i, j) > 0)
-        return complete;
+  const T mark = mark_of<T>(missing);
+  const bool complete = check(problem, mark, control);
+  for (Index j = 0; j < problem.values.cols; ++j)
+    for (Index i = 0; i < problem.values.rows; ++i)
+      if (const T x = problem.values(i, j); !std::isnan(x) && x != mark && problem.weights(i, j) > 0) return complete;
   throw Error("values: every entry is NaN or has weight 0; at least one must be observed");
 }
 
 template <class T>
 Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T>* given, const Control& control,
                 bool find_bounds, std::optional<double> missing) {
-  const bool complete = validate(problem, control, missing);
+  const T mark = mark_of<T>(missing);
+  // new samples may have no observed entry
+  const bool complete = given != nullptr ? check(problem, mark, control) : validate(problem, control, missing);
   Data<T> data;
-  separate_missing(problem, complete, mark_of<T>(missing), data, control);
+  separate_missing(problem, complete, mark, data, control);
   if (given != nullptr)
     data.normalization = *given;
   else

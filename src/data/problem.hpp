@@ -68,9 +68,9 @@ template <class T>
 void check_weights(const Weights<T>& w, Index m, Index n, const Control& control);
 
 /// The only place where input is checked: sizes, values finite or NaN, weights finite and >= 0 with a finite product,
-/// one entry observed (weight > 0, not NaN). Messages name argument, value and rule; indices count from 0. True where
-/// no value is missing. `missing` is a value that stands for NaN. Of `control`, here and below, only the threads
-/// matter: nothing stops a check half-way.
+/// one entry observed (weight > 0, not NaN; new samples may have none). Messages name argument, value and rule; indices
+/// count from 0. True where no value is missing. `missing` is a value that stands for NaN. Of `control`, here and
+/// below, only the threads matter: nothing stops a check half-way.
 template <class T>
 bool validate(const Problem<T>& problem, const Control& control = {}, std::optional<double> missing = {});
 

@@ -118,7 +118,7 @@ Result<T> Fitter<T>::result() {
   out.losses = losses();
   out.lambda = state_.pace_lambda;
   if (level_ != Level::none) {
-    const double center = state_.descent.center;
+    const double center = state_.descent.settled ? state_.descent.center : state_.schedule.center;
     solve_weights(out.losses, options_.regularizer, out.lambda, out.weights, control_, center);
     if (state_.descent.settled) {  // those that were used, and how far they are from these
       const Vector<T> now = out.weights;

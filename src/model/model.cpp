@@ -125,14 +125,14 @@ Model<T> checkpoint_of(const Problem<T>& problem, const Sources& sources, const 
 }
 
 template <class T>
-void check_resumed(const Model<T>& stored, const Problem<T>& problem, const Sources& given) {
-  const auto same = [](bool used, bool now, const char* what) {
-    if (used && !now) throw Error(std::string("resume: the run used ") + what + "; give the same again");
-    if (!used && now) throw Error(std::string("resume: the run had no ") + what + "; leave it out");
+void check_resumed(const Model<T>& stored, const Problem<T>& problem, const Sources& given, const std::string& who) {
+  const auto same = [&](bool used, bool now, const char* what) {
+    if (used && !now) throw Error(who + ": the run used " + what + "; give the same again");
+    if (!used && now) throw Error(who + ": the run had no " + what + "; leave it out");
   };
   if (stored.samples != problem.values.cols || stored.features != problem.values.rows ||
       stored.sources.data_checksum != given.data_checksum)
-    throw Error(line_of("resume: the run was made from other data (", stored.samples, " samples x ", stored.features,
+    throw Error(line_of(who, ": the run was made from other data (", stored.samples, " samples x ", stored.features,
                         " features); give the same again"));
   same(stored.sources.weights, given.weights, "weights");
   same(stored.sources.graph, given.graph, "graph");
@@ -150,7 +150,7 @@ Model<double> fit(const Problem<double>& X, const Options& options, const FitCon
   template Sources sources_of(const Problem<T>&, const FitInputs&);                                    \
   template Model<T> make_model(Result<T>, const Problem<T>&, const Sources&, const Control&);          \
   template Model<T> checkpoint_of(const Problem<T>&, const Sources&, const Options&, const State<T>*); \
-  template void check_resumed(const Model<T>&, const Problem<T>&, const Sources&);
+  template void check_resumed(const Model<T>&, const Problem<T>&, const Sources&, const std::string&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE

@@ -18,6 +18,7 @@ Model<T> checkpoint_of(const Problem<T>& problem, const Sources& sources, const 
 
 /// That `given` is what the stored model or checkpoint was made from; else an Error.
 template <class T>
-void check_resumed(const Model<T>& stored, const Problem<T>& problem, const Sources& given);
+void check_resumed(const Model<T>& stored, const Problem<T>& problem, const Sources& given,
+                   const std::string& who = "resume");
 
 }  // namespace pacewise

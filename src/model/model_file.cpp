@@ -284,7 +284,8 @@ Model<T> parse_model(const ContainerReader& in) {
   if (!state.is_null()) check_sizes(in, m);
   if (in.version == 1 && m.options.level == Level::feature) read("feature_weights", m.weights);
   if (m.options.level != Level::none && !m.losses.empty())
-    solve_weights(m.losses, m.options.regularizer, m.lambda, m.weights, {}, m.descent.center);
+    solve_weights(m.losses, m.options.regularizer, m.lambda, m.weights, {},
+                  m.descent.settled ? m.descent.center : m.schedule.center);
   if (const Groups groups = Groups::of(m.options, m.features, m.groups); !groups.empty())
     for (std::size_t u = 0; u < m.weights.size(); u += static_cast<std::size_t>(m.features))
       groups.weights(m.weights.data() + u);

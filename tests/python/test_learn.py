@@ -77,10 +77,10 @@ def test_more_atoms_than_samples(rng):
     ("wrong", "text"),
     [
         ({"beta": -1.0}, "beta = -1"),
-        ({"n_components": None}, "n_components = None: must be >= 1"),
+        ({"n_components": None}, "n_components = None: must be an integer >= 1"),
         ({"n_components": 3, "dictionary": np.eye(2, 20)}, "n_components = 3: must be the number of atoms of dictionary = 2"),
         ({"n_components": None, "dictionary": np.eye(2, 7)}, "as many features as the data = 20"),
-        ({"max_iter": 0}, "max_iter = 0: must be >= 1"),
+        ({"max_iter": 0}, "max_iter = 0: must be an integer >= 1"),
         ({"tol": np.nan}, "tol = nan"),
         ({"step_tol": 0.0}, "step_tol = 0"),
     ],
@@ -107,8 +107,14 @@ def test_extreme_scales_learn_the_same(data, scale):
 
 
 def test_a_number_of_atoms_is_an_integer(data):
-    with pytest.raises(TypeError):
+    with pytest.raises(pacewise.Error, match="n_components = 2.9: must be an integer"):
         pacewise.learn_dictionary(data[0], 2.9, beta=0.1)
+
+
+def test_beta_left_out_is_the_share_of_the_estimator(data):
+    X = data[0]
+    beta = 0.02 * np.linalg.norm(X, axis=1).max()
+    assert pacewise.learn_dictionary(X, 3, max_iter=3).objective == pacewise.learn_dictionary(X, 3, beta=beta, max_iter=3).objective
 
 
 def test_bad_samples_are_named_though_they_were_drawn(rng):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import pacewise
 from pacewise import SelfPacedSparseCoder, _core
 
-NOT_OPTIONS = {"preset", "regularizer_params", "dict_init", "code_init", "max_seconds", "n_threads", "verbose", "callback"}
+NOT_OPTIONS = {"preset", "regularizer_params", "dict_init", "code_init", "max_seconds", "n_threads", "n_jobs", "verbose", "callback"}
 
 
 def drift() -> list[str]:
