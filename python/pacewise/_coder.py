@@ -553,6 +553,10 @@ class SparseCodeImputer(OneToOneFeatureMixin, SelfPacedSparseCoder):
         """X (n, m) with every NaN replaced by the model's value."""
         return self._imputed(self._fitted_rows(X))
 
+    @property
+    def inverse_transform(self) -> Any:  # type: ignore[override]
+        raise AttributeError("what was filled in is not known any more")
+
 
 if SelfPacedSparseCoder.__doc__ is not None:  # python -OO has none
     SelfPacedSparseCoder.__doc__ = SelfPacedSparseCoder.__doc__.replace(

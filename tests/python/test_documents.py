@@ -11,6 +11,8 @@ import scipy.sparse as sp
 import spams
 from sklearn.decomposition import DictionaryLearning, MiniBatchDictionaryLearning
 
+import pacewise
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -22,6 +24,11 @@ def test_python_blocks(document, tmp_path, monkeypatch):
     names: dict = {"__name__": "document"}
     for number, block in enumerate(blocks, 1):
         exec(compile(block, f"{document}, block {number}", "exec"), names)
+
+
+def test_the_reference_has_every_name():
+    text = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
+    assert [name for name in pacewise.__all__ if f"pacewise.{name}\n" not in text and not name.startswith("_")] == []
 
 
 def test_claims_about_scikit_learn_and_spams(rng):
