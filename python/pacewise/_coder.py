@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-import zipfile
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._arrays import as_rows, from_parts, groups_of, integer, optional_rows, plain, real, sparse_parts, thread_number, weights_of
-from ._old_models import from_npz
 from ._options import options_of, parameters_doc, regularizer_params_doc
 from ._progress import watcher
 
@@ -419,7 +417,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """``score_samples(X) - offset_`` (n,): negative for outliers."""
         check_is_fitted(self)
         if np.isnan(self.offset_):
-            raise _core.Error("offset_: a model written by the program before 0.6 has none; use score_samples, or fit again")
+            raise _core.Error("offset_: a model file of version 1 has none; use score_samples, or fit again")
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> NDArray:
@@ -511,11 +509,11 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> SelfPacedSparseCoder:
-        """A model that :meth:`save`, the program (``pacewise fit``) or C++ wrote; also the .npz of versions before 0.6."""
+        """A model that :meth:`save`, the program (``pacewise fit``) or C++ wrote."""
         path = os.fspath(path)
         if not os.path.exists(path):
             raise FileNotFoundError(f"{path}: there is no such file")
-        result = _core.from_bytes(path, from_npz(path)) if zipfile.is_zipfile(path) else _core.load(path)
+        result = _core.load(path)
         options = result["options"]
         coder = cls()
         coder.set_params(**{name: value for name, value in options.items() if name in coder.get_params() and value is not None})

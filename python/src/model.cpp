@@ -19,23 +19,19 @@ using namespace nb::literals;
 
 nb::dict from_record(const Record& r) {
   nb::dict d;
-  d["iteration"] = r.iteration;
-  d["phase"] = std::string(name_of(r.phase));
-  d["lambda"] = r.lambda;
-  d["selected"] = r.selected;
-  d["mean_weight"] = r.mean_weight;
+  visit_fields(r, [&]<class Value>(const char* name, const Value& value) {
+    if constexpr (std::same_as<Value, Objective>)
+      visit_fields(value, [&](const char* part, double size) { d[part] = size; });
+    else if constexpr (std::same_as<Value, Certificate>)
+      visit_fields(value, [&](const char* of, double residual) {
+        if (std::string(of) != "weights") d[("certificate_" + std::string(of)).c_str()] = residual;
+      });
+    else if constexpr (std::same_as<Value, Phase>)
+      d[name] = std::string(name_of(value));
+    else
+      d[name] = value;
+  });
   d["objective"] = r.objective.total();
-  d["objective_before"] = r.objective_before;
-  d["fit"] = r.objective.fit;
-  d["pace"] = r.objective.pace;
-  d["sparsity"] = r.objective.sparsity;
-  d["manifold"] = r.objective.manifold;
-  d["consistency"] = r.objective.consistency;
-  d["certificate_codes"] = r.certificate.codes;
-  d["certificate_dictionary"] = r.certificate.dictionary;
-  d["certificate_consistency"] = r.certificate.consistency;
-  d["density"] = r.density;
-  d["dead_atoms"] = r.dead_atoms;
   d["seconds"] = r.seconds;
   return d;
 }
@@ -349,9 +345,6 @@ void bind_model(nb::module_& m) {
       });
   m.def("describe", [](const Held& held) { return describe(held); });
   m.def("load", [](const std::string& path) { return describe(hold(load_model(path))); });
-  m.def("from_bytes", [](const std::string& name, const nb::bytes& bytes) {
-    return describe(hold(from_bytes(name, std::string(bytes.c_str(), bytes.size()))));
-  });
   bind<float>(m);
   bind<double>(m);
 }
