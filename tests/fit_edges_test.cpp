@@ -169,7 +169,7 @@ TEST(FitGraph, NoneGivenAndPoints) {
   eigen(line).row(0).setLinSpaced(60, 0, 59);
   o = small_options();
   o.k = 2;
-  const auto points = run<double>(p.problem(), o, nullptr, {.graph_points = &line});
+  const auto points = run<double>(p.problem(), o, nullptr, {.graph_points = line});
   ASSERT_FALSE(points.graph.incidence.empty());
   const auto H = reference::wide(points.graph.incidence);
   EXPECT_EQ(H(30, 29), 1);
@@ -196,7 +196,7 @@ TEST(FitGraph, KnnAndAlphaOrGammaAlone) {
 
 TEST(FitGraph, MisfitsAreNamed) {
   const auto p = synthetic::make<double>({});
-  const auto error_of = [&](const Graph* graph, const Matrix<double>* points, double gamma) {
+  const auto error_of = [&](const Graph* graph, MatrixView<const double> points, double gamma) {
     Options o = small_options();
     o.gamma = gamma;
     const FitInputs inputs{.graph = graph, .graph_points = points};
@@ -204,17 +204,17 @@ TEST(FitGraph, MisfitsAreNamed) {
   };
   Graph ring, skewed;
   zoo::ring(59, ring.laplacian, ring.incidence);
-  EXPECT_NE(error_of(&ring, nullptr, 0.1).find("59"), std::string::npos);
+  EXPECT_NE(error_of(&ring, {}, 0.1).find("59"), std::string::npos);
   zoo::ring(60, skewed.laplacian, skewed.incidence);
   skewed.laplacian.value[1] = 0.7;
-  EXPECT_NE(error_of(&skewed, nullptr, 0.1), "accepted");
+  EXPECT_NE(error_of(&skewed, {}, 0.1), "accepted");
   Graph bare;
   zoo::ring(60, bare.laplacian, bare.incidence);
   bare.incidence = {};
-  EXPECT_NE(error_of(&bare, nullptr, 0.1).find("incidence"), std::string::npos);
-  EXPECT_EQ(error_of(&bare, nullptr, 0), "accepted");
+  EXPECT_NE(error_of(&bare, {}, 0.1).find("incidence"), std::string::npos);
+  EXPECT_EQ(error_of(&bare, {}, 0), "accepted");
   const Matrix<double> points(2, 61);
-  EXPECT_NE(error_of(nullptr, &points, 0.1).find("graph_points"), std::string::npos);
+  EXPECT_NE(error_of(nullptr, points, 0.1).find("graph_points"), std::string::npos);
 }
 
 }  // namespace

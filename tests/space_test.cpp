@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string>
 
-#include "algebra/dense.hpp"
 #include "algebra/random.hpp"
 #include "graph/neighbours.hpp"
 #include "synthetic.hpp"
@@ -28,9 +27,7 @@ Dense gaussian(Index m, Index n, std::uint64_t seed) {
 Dense decaying(Index m, Index n, double rate, std::uint64_t seed) {
   const Index r = std::min(m, n);
   const auto basis = [r](Index rows, std::uint64_t s) {
-    Dense q = gaussian(rows, r, s);
-    orthonormalise({q.data(), rows, r});
-    return q;
+    return Dense(Eigen::HouseholderQR<Dense>(gaussian(rows, r, s)).householderQ() * Dense::Identity(rows, r));
   };
   const Dense left = basis(m, seed), right = basis(n, seed + 1);
   Eigen::VectorXd s(r);

@@ -139,11 +139,10 @@ class FitRun {
   }
 
   FitInputs inputs() const {
-    const auto given = [](const auto& thing) { return thing ? &*thing : nullptr; };
-    return {.graph = given(graph_),
-            .graph_points = given(points_),
-            .dictionary = given(dictionary_),
-            .codes = given(codes_),
+    return {.graph = graph_ ? &*graph_ : nullptr,
+            .graph_points = points_,
+            .dictionary = dictionary_,
+            .codes = codes_,
             .show_weights = !a_.report.empty()};
   }
 
@@ -212,7 +211,7 @@ class FitRun {
     json options = to_json(m.options);
     options["precision"] = a_.precision;
     if (graph_) options["graph"] = *file_of("graph");
-    if (points_) options["graph_space"] = *file_of("graph_space");
+    if (!points_.empty()) options["graph_space"] = *file_of("graph_space");
     json history = json::array();
     for (const Record& record : m.history) {
       json& one = history.emplace_back(to_json(record));
@@ -310,7 +309,7 @@ class FitRun {
   Problem<T> problem_;
   std::optional<Labels> labels_;
   std::optional<Graph> graph_;
-  std::optional<Matrix<double>> points_, dictionary_, codes_;
+  Matrix<double> points_, dictionary_, codes_;  // empty: not given
   Sources sources_;
   std::optional<WeightHistory<T>> weight_history_;
   std::optional<Clustering> clustering_;

@@ -41,7 +41,7 @@ std::vector<Figure> figures_of(const ModelDataArguments& a, const Model<T>& mode
   FitInputs inputs;
   if (!a.graph_file.empty())
     inputs.graph = &graph.emplace(read_graph(a.graph_file, model.samples, model.options.normalized_laplacian, console));
-  if (!a.points_file.empty()) inputs.graph_points = &points.emplace(read_points(a.points_file, model.samples, console));
+  if (!a.points_file.empty()) inputs.graph_points = points.emplace(read_points(a.points_file, model.samples, console));
   if (sources_of(problem, inputs).data_checksum != model.sources.data_checksum)
     console.note(printable(a.data.path, 200) + ": these are not the bytes the model was fitted to");
   Control control = control_of(a.data);

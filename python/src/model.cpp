@@ -174,7 +174,6 @@ class InPrecision {
 /// Owns what FitInputs points to.
 struct OwnedInputs {
   Graph graph;
-  Matrix<double> points, dictionary, codes;
   Sparse groups;
   FitInputs inputs;
 
@@ -185,15 +184,10 @@ struct OwnedInputs {
       if (incidence) graph.incidence = to_sparse(*incidence);
       inputs.graph = &graph;
     }
-    take(coordinates, points, inputs.graph_points);
+    if (coordinates) inputs.graph_points = view(*coordinates);
   }
   OwnedInputs(const OwnedInputs&) = delete;
   OwnedInputs& operator=(const OwnedInputs&) = delete;
-  static void take(const MaybeRows<double>& from, Matrix<double>& to, const Matrix<double>*& pointer) {
-    if (!from) return;
-    to = copy(*from);
-    pointer = &to;
-  }
 };
 
 template <class T>
@@ -206,8 +200,8 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
   const Options options = to_options(given);
   OwnedInputs owned(laplacian, incidence, points);
   FitInputs& inputs = owned.inputs;
-  OwnedInputs::take(dictionary, owned.dictionary, inputs.dictionary);
-  OwnedInputs::take(codes, owned.codes, inputs.codes);
+  if (dictionary) inputs.dictionary = view(*dictionary);
+  if (codes) inputs.codes = view(*codes);
   if (groups) {
     owned.groups = to_sparse(*groups);
     inputs.groups = &owned.groups;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "algebra/dense.hpp"
+#include "algebra/eigen.hpp"
 #include "algebra/parallel.hpp"
 #include "algebra/random.hpp"
 #include "algebra/simd.hpp"
@@ -138,7 +138,7 @@ class Lloyd {
     over_blocks([&](Index first, Index count) {
       Matrix<double> scores(k_, count);
       for (Index j = 0; j < count; ++j) std::copy(center_norm2.begin(), center_norm2.end(), scores.col(j));
-      gemm<double>(Op::transposed, Op::plain, -2, centers_, x_.columns(first, count), 1, scores.view());
+      eigen(scores).noalias() -= 2 * eigen(centers_).transpose() * eigen(x_.columns(first, count));
       for (Index j = first; j < first + count; ++j) {
         const double* score = scores.col(j - first);
         const Index best = std::min_element(score, score + k_) - score;

@@ -1,5 +1,6 @@
 #include "graph/low_rank.hpp"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -76,12 +77,6 @@ PACEWISE_WIDE_VECTORS void project(const double* Wt, const double* y, Index m, I
     }
 }
 
-Matrix<double> transposed(const Matrix<double>& a, Index columns) {
-  Matrix<double> out(columns, a.rows());
-  eigen(out) = eigen(a).leftCols(columns).transpose();
-  return out;
-}
-
 /// kLanes samples on their way through the rounds, the lanes of a number side by side; and columns of Y
 struct Lanes {
   Vector<double> raw, y, prediction, p, block;
@@ -151,7 +146,7 @@ class CentredData {
     const Index m = features(), most = std::clamp<Index>((Index{1} << 24) / std::max<Index>(m, 1), 32, kDeviations);
     const Index drawn = std::min(learned_, most);
     const Vector<double> before = rounds_.empty() ? Vector<double>(m, 0.0) : rounds_.back().cutoff;
-    rounds_.push_back({transposed(model.directions, std::min(rank, model.directions.cols())),
+    rounds_.push_back({model.directions.leftCols(std::min(rank, model.directions.cols())).transpose(),
                        Vector<double>(m, std::numeric_limits<double>::infinity())});
     if (!trimmed) return;
     Matrix<double> deviation(drawn, m);
@@ -180,8 +175,8 @@ class CentredData {
 
  private:
   struct Round {
-    Matrix<double> Wt;      // directions of the model, transposed
-    Vector<double> cutoff;  // of each feature
+    EigenMatrix<double> Wt;  // directions of the model, transposed
+    Vector<double> cutoff;   // of each feature
   };
 
   Index sample(Index j, Index drawn) const { return j * all() / drawn; }
@@ -194,111 +189,91 @@ class CentredData {
   std::vector<Round> rounds_;
 };
 
-/// sum over blocks of samples of term(Y_block, out, worker), out m x l, in a fixed order
+/// sum over blocks of samples of what term(Y_block, sum) adds to `sum`, m x l, in a fixed order
 template <class T, class Term>
-Matrix<double> sum_over_samples(const CentredData<T>& data, Index l, Index groups, const Control& control,
-                                const Term& term) {
-  const Index m = data.features(), n = data.learned();
+EigenMatrix<double> sum_over_samples(const CentredData<T>& data, Index l, Index groups, const Control& control,
+                                     const Term& term) {
+  const Index n = data.learned();
   Vector<Lanes> memory(thread_count(control));
   std::atomic<Index> done{0};
   const auto add = [&](Index first, Index count, int worker, EigenMatrix<double>& sum) {
-    term(data.load(first, count, memory[worker]), MatrixView<double>(sum.data(), m, l), worker);
+    term(eigen(data.load(first, count, memory[worker])), sum);
     done += count;
     if (worker == 0) control.report(static_cast<double>(done) / static_cast<double>(n));
   };
-  Matrix<double> out(m, l);
-  eigen(out) = parallel_sum(n, control, EigenMatrix<double>(eigen(out)), add, kSamples, groups);
-  return out;
+  const EigenMatrix<double> zero = EigenMatrix<double>::Zero(data.features(), l);
+  return parallel_sum(n, control, zero, add, kSamples, groups);
 }
 
 /// Y Y' Q
 template <class T>
-Matrix<double> apply_gram(const CentredData<T>& data, const Matrix<double>& Q, const Control& control) {
-  Vector<Matrix<double>> codes(thread_count(control));
-  const auto add = [&](MatrixView<const double> Y, MatrixView<double> out, int w) {
-    codes[w].resize(Q.cols(), Y.cols);
-    gemm<double>(Op::transposed, Op::plain, 1, Q, Y, 0, codes[w].view());  // C = Q'Y
-    gemm<double>(Op::plain, Op::transposed, 1, Y, codes[w], 1, out);       // out += Y C'
-  };
-  return sum_over_samples(data, Q.cols(), kPartialSums, control, add);
+EigenMatrix<double> apply_gram(const CentredData<T>& data, const EigenMatrix<double>& Q, const Control& control) {
+  return sum_over_samples(data, Q.cols(), kPartialSums, control, [&](const auto& Y, EigenMatrix<double>& sum) {
+    const EigenMatrix<double> C = Q.transpose() * Y;
+    sum.noalias() += Y * C.transpose();
+  });
 }
 
 /// Y Y'
 template <class T>
-Matrix<double> whole_gram(const CentredData<T>& data, const Control& control) {
-  const auto add = [](MatrixView<const double> Y, MatrixView<double> out, int) {
-    gram<double>(Op::plain, 1, Y, 1, out);
+EigenMatrix<double> whole_gram(const CentredData<T>& data, const Control& control) {
+  const auto add = [](const auto& Y, EigenMatrix<double>& sum) {
+    sum.template selfadjointView<Eigen::Lower>().rankUpdate(Y);
   };
-  return sum_over_samples(data, data.features(), kGramSums, control, add);
+  return sum_over_samples(data, data.features(), kGramSums, control, add).template selfadjointView<Eigen::Lower>();
 }
 
-Matrix<double> product(const Matrix<double>& a, const Matrix<double>& b) {
-  Matrix<double> out(a.rows(), b.cols());
-  gemm<double>(Op::plain, Op::plain, 1, a, b, 0, out.view());
-  return out;
-}
-
-void fix_signs(Matrix<double>& directions) {
-  for (Index d = 0; d < directions.cols(); ++d) {
-    auto w = eigen(directions).col(d);
-    if (std::abs(w.minCoeff()) > w.maxCoeff()) w = -w;
-  }
-}
-
-/// max_d |Y Y'w_d - theta_d w_d| / theta_d,  Y Y'w = raw e
-double worst_residual(const Matrix<double>& raw, const Matrix<double>& leading, const Matrix<double>& W,
-                      const Vector<double>& theta) {
-  const Matrix<double> gap = product(raw, leading);
-  double worst = 0;
-  for (Index d = 0; d < W.cols(); ++d)
-    worst = std::max(worst, (eigen(gap).col(d) - theta[d] * eigen(W).col(d)).norm() / theta[d]);
-  return worst;
+/// An orthonormal basis of the span of the columns
+EigenMatrix<double> orthonormal(const EigenMatrix<double>& A) {
+  return Eigen::HouseholderQR<EigenMatrix<double>>(A).householderQ() *
+         EigenMatrix<double>::Identity(A.rows(), A.cols());
 }
 
 /// Subspace iteration with Rayleigh-Ritz: Q -> orth(Y Y'Q), once, or in the last fit until every wanted pair
 /// (theta = s^2, w) has |Y Y'w - theta w| <= tolerance theta. Gives all but the points; Q stays for a warm start.
 template <class T>
-LowRank leading_directions(const CentredData<T>& data, Index dimensions, double smallest, bool last, Matrix<double>& Q,
-                           const Control& control) {
+LowRank leading_directions(const CentredData<T>& data, Index dimensions, double smallest, bool last,
+                           EigenMatrix<double>& Q, const Control& control) {
   const Index m = data.features(), l = Q.cols();
   const double tolerance = data.as_it_is() ? kRitzTolerance : kFilledTolerance;
-  const Matrix<double> G = last && m <= kGramSize ? whole_gram(data, control.part(0, 0.5)) : Matrix<double>();
+  const bool formed = last && m <= kGramSize;
+  const EigenMatrix<double> G = formed ? whole_gram(data, control.part(0, 0.5)) : EigenMatrix<double>();
   const int fill = data.learned() < data.all() ? 1 : kFillPasses;
-  const int passes = l == m ? 1 : !last ? fill : G.empty() ? kPasses : kGramPasses;
+  const int passes = l == m ? 1 : !last ? fill : formed ? kGramPasses : kPasses;
   for (int pass = 1;; ++pass) {
     const double before = (pass - 1.0) / passes, after = static_cast<double>(pass) / passes;
-    Matrix<double> raw = G.empty() ? apply_gram(data, Q, control.part(before, after)) : product(G, Q);
-    if (!G.empty()) control.report(0.5 + 0.5 * after);
-    Matrix<double> E(l, l);  // eigenvectors of Q'Y Y'Q
-    gemm<double>(Op::transposed, Op::plain, 1, Q, raw, 0, E.view());
-    eigen(E) = (0.5 * (eigen(E) + eigen(E).transpose())).eval();
-    const auto ascending = symmetric_eigen(E);  // the wanted ones are the last
-    const Vector<double> theta(ascending.rbegin(), ascending.rend());
-    // Y Y' is known to rounding relative to theta_0: below that a direction is noise
-    const double cut = std::max(smallest * smallest, 1e-13 * theta.front());
-    const Index kept = std::count_if(theta.begin(), theta.begin() + dimensions, [&](double t) { return t > cut; });
-    Matrix<double> leading(l, kept);
-    for (Index d = 0; d < kept; ++d) std::copy_n(E.col(l - 1 - d), l, leading.col(d));
-    LowRank model{product(Q, leading), {}, Vector<double>(kept), 0};
-    const bool done =
-        pass == passes || control.stop() || worst_residual(raw, leading, model.directions, theta) <= tolerance;
-    if (l < m) {
-      orthonormalise(raw);
-      Q = std::move(raw);
+    const EigenMatrix<double> raw =
+        formed ? EigenMatrix<double>(G * Q) : apply_gram(data, Q, control.part(before, after));
+    if (formed) control.report(0.5 + 0.5 * after);
+    EigenMatrix<double> E = Q.transpose() * raw;
+    E = (0.5 * (E + E.transpose())).eval();
+    const Vector<double> ascending = symmetric_eigen({E.data(), l, l});  // E now has the eigenvectors
+    const Eigen::VectorXd descending = eigen(ascending).reverse();
+    // Y Y' is known to rounding relative to the largest: below that a direction is noise
+    const double cut = std::max(smallest * smallest, 1e-13 * descending[0]);
+    const Index kept = (descending.head(dimensions).array() > cut).count();
+    const Eigen::VectorXd theta = descending.head(kept);
+    const EigenMatrix<double> leading = E.rowwise().reverse().leftCols(kept);
+    LowRank model{Q * leading, {}, Vector<double>(kept), 0};
+    const EigenMatrix<double> gap = raw * leading - model.directions * theta.asDiagonal();
+    const bool exact = (gap.colwise().norm().transpose().array() <= tolerance * theta.array()).all();
+    if (l < m) Q = orthonormal(raw);
+    if (!exact && pass < passes && !control.stop()) continue;
+    for (Index d = 0; d < kept; ++d) {  // the largest entry is positive
+      auto w = model.directions.col(d);
+      if (std::abs(w.minCoeff()) > w.maxCoeff()) w = -w;
+      model.values[d] = std::sqrt(theta[d]);
     }
-    if (!done) continue;
-    fix_signs(model.directions);
-    for (Index d = 0; d < kept; ++d) model.values[d] = std::sqrt(theta[d]);
     return model;
   }
 }
 
-/// points = W'Y of all samples and |Y|^2. Not by gemm: its rounding depends on where a column stands, and equal samples
-/// shall have equal points.
+/// points = W'Y of all samples and |Y|^2. Not by the BLAS: its rounding depends on where a column stands, and equal
+/// samples shall have equal points.
 template <class T>
 void add_coordinates(const CentredData<T>& data, LowRank& model, const Control& control) {
   const Index D = model.directions.cols(), m = data.features(), n = data.all();
-  const Matrix<double> Wt = transposed(model.directions, D);
+  const EigenMatrix<double> Wt = model.directions.transpose();
   model.points.resize(D, n);
   model.points.fill(0);
   Vector<double> energy(n, 0.0);
@@ -321,18 +296,15 @@ LowRank low_rank(const Samples<T>& X, const Observed& observed, Index dimensions
   const SerialBlas serial;
   const int rounds = trimmed || observed.missing > 0 ? kFillRounds : 0;
   const Index m = X.values.rows, n = X.values.cols, smaller = std::min(m, n), D = std::min({dimensions, m, n - 1});
-  if (D < 1) return {Matrix<double>(m, 0), Matrix<double>(0, n), {}, 0};
+  if (D < 1) return {EigenMatrix<double>(m, 0), Matrix<double>(0, n), {}, 0};
   CentredData<T> data(X, observed, rounds > 0 ? std::min(n, std::max(kLearned, 50 * D)) : n);
   const Index l = smaller <= kExactSize ? smaller : std::min(smaller, D + kOversampling);
   const double most_passes = 1 + rounds + kPasses;
-  Matrix<double> Q(m, l);
-  if (l == m) {
-    eigen(Q).setIdentity();
-  } else {  // Y Y' Omega, Omega Gaussian
+  EigenMatrix<double> Q = EigenMatrix<double>::Identity(m, l);
+  if (l < m) {  // Y Y' Omega, Omega Gaussian
     Random random(seed);
     for (Index p = 0; p < Q.size(); ++p) Q.data()[p] = random.normal();
-    Q = apply_gram(data, Q, control.part(0, 1 / most_passes));
-    orthonormalise(Q);
+    Q = orthonormal(apply_gram(data, Q, control.part(0, 1 / most_passes)));
   }
   // singular values that the rounding of the entries themselves could make
   const double smallest = static_cast<double>(std::numeric_limits<T>::epsilon()) * observed.largest * data.scale() *

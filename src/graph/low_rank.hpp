@@ -1,14 +1,15 @@
 #pragma once
+#include "algebra/eigen.hpp"
 #include "graph/observed.hpp"
 
 namespace pacewise {
 
 /// The leading part of the singular value decomposition of Y = scale (X - mean), Y ~ W p
 struct LowRank {
-  Matrix<double> directions;  // W, m x D, orthonormal columns, the largest entry of each is positive
-  Matrix<double> points;      // p = W'Y, D x n; equal samples have equal points to the last bit
-  Vector<double> values;      // s, D, descending; every one above rounding
-  double energy = 0;          // |Y|^2
+  EigenMatrix<double> directions;  // W, m x D, orthonormal columns, the largest entry of each is positive
+  Matrix<double> points;           // p = W'Y, D x n; equal samples have equal points to the last bit
+  Vector<double> values;           // s, D, descending; every one above rounding
+  double energy = 0;               // |Y|^2
 };
 
 /// Rank min(D, m, n - 1) or less. Missing entries start at their features' means, then a few rounds of "fit the model,

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "algebra/dense.hpp"
+#include "algebra/eigen.hpp"
 #include "algebra/simd.hpp"
 #include "graph/observed.hpp"
 
@@ -138,17 +138,16 @@ class Search {
 
   /// s and, where entries are missing, c
   void multiply(Index target, Index targets, Index query, Index queries, Scratch& mine) const {
-    const auto add = [&](double a, const Matrix<R>& left, const Matrix<R>& right, double keep, Matrix<R>& out) {
-      gemm<R>(Op::transposed, Op::plain, a, left.view().columns(target, targets), right.view().columns(query, queries),
-              keep, out.view());
+    const auto product = [&](const Matrix<R>& left, const Matrix<R>& right) {
+      return eigen(left.view().columns(target, targets)).transpose() * eigen(right.view().columns(query, queries));
     };
     mine.s.resize_for_overwrite(targets, queries);
-    add(-2, z_, z_, 0, mine.s);
+    eigen(mine.s).noalias() = R(-2) * product(z_, z_);
     if (complete_) return;
     mine.c.resize_for_overwrite(targets, queries);
-    add(1, square_, mask_, 1, mine.s);
-    add(1, mask_, square_, 1, mine.s);
-    add(1, mask_, mask_, 0, mine.c);
+    eigen(mine.s).noalias() += product(square_, mask_);
+    eigen(mine.s).noalias() += product(mask_, square_);
+    eigen(mine.c).noalias() = product(mask_, mask_);
   }
 
   /// Targets come in ascending order: once all k are at distance 0 no later one can take a place.

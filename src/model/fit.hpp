@@ -24,16 +24,19 @@ template <class T>
 using Callback = std::function<bool(const Record&, const State<T>&)>;
 
 struct FitInputs {
-  const Graph* graph = nullptr;                  // instead of building one
-  const Matrix<double>* graph_points = nullptr;  // D x n: look for neighbours in this space
-  const Matrix<double>* dictionary = nullptr;    // m x r: the first B; else samples drawn at random
-  const Sparse* groups = nullptr;                // m x m: level group, instead of labels or windows
-  const Matrix<double>* codes = nullptr;         // r x n: the first S; else plain sparse coding
+  const Graph* graph = nullptr;                // instead of building one
+  MatrixView<const double> graph_points = {};  // D x n: look for neighbours in this space
+  MatrixView<const double> dictionary = {};    // m x r: the first B; else samples drawn at random
+  const Sparse* groups = nullptr;              // m x m: level group, instead of labels or windows
+  MatrixView<const double> codes = {};         // r x n: the first S; else plain sparse coding
   Tuning tuning = {};
   Vector<Index> parts = {};   // the first sample of each part but the first, ascending: parts have no graph in common
   bool show_weights = false;  // the callback's state has the weights of every iteration
   int judge_stages = 0;       // > 0: the run is over when so many stages of a descending pace, or all, are judged
 };
+
+/// An empty view of no size at all was not given; one of 0 samples or atoms was, and is refused.
+inline bool is_given(MatrixView<const double> a) { return a.rows > 0 || a.cols > 0; }
 
 /// What codes cost, by the options and the beta used
 inline Penalty penalty_of(const Options& o, double beta) {

@@ -132,12 +132,12 @@ Graph Fitter<T>::graph_of(const Data<T>& data, Index first) {
     notes_.insert(notes_.end(), graph.notes.begin(), graph.notes.end());
     return graph;
   };
-  if (inputs_.graph_points == nullptr) return noted(build_graph<T>(data, o, control_));
-  if (inputs_.graph_points->cols() != n_)
-    throw Error("graph_points has " + std::to_string(inputs_.graph_points->cols()) +
+  if (!is_given(inputs_.graph_points)) return noted(build_graph<T>(data, o, control_));
+  if (inputs_.graph_points.cols != n_)
+    throw Error("graph_points has " + std::to_string(inputs_.graph_points.cols) +
                 " columns: must equal the number of samples = " + std::to_string(n_));
   const Data<double> points =
-      prepare<double>({inputs_.graph_points->view().columns(first, n), {}}, Normalize::none, nullptr, control_);
+      prepare<double>({inputs_.graph_points.columns(first, n), {}}, Normalize::none, nullptr, control_);
   return noted(build_graph_from_neighbours<double>(nearest<double>(points, o.k, control_), points, o));
 }
 
@@ -242,11 +242,8 @@ Matrix<T> Fitter<T>::draw_atoms(Random& random) const {
 template <class T>
 void Fitter<T>::start() {
   const Index r = options_.atoms;
-  const auto check = [](const char* name, const Matrix<double>& given, Index rows, Index cols) {
-    if (given.rows() != rows || given.cols() != cols)
-      throw Error(std::string(name) + " is " + std::to_string(given.cols()) + " x " + std::to_string(given.rows()) +
-                  ": must be " + std::to_string(cols) + " x " + std::to_string(rows));
-    if (!all_finite(given.data(), given.size())) throw Error(std::string(name) + " has a value that is not finite");
+  const auto check_finite = [](const char* name, const MatrixView<const double>& given) {
+    if (!eigen(given).allFinite()) throw Error(std::string(name) + " has a value that is not finite");
   };
   Random random(options_.seed);
   if (options_.offset && state_.offsets.empty()) {
@@ -265,21 +262,23 @@ void Fitter<T>::start() {
     }();
   penalty().validate(r);
   state_.dictionary = draw_atoms(random);
-  if (inputs_.dictionary != nullptr) {
-    if (inputs_.dictionary->cols() != r || inputs_.dictionary->rows() != m_)
-      throw Error("dictionary has " + std::to_string(inputs_.dictionary->cols()) + " atoms of " +
-                  std::to_string(inputs_.dictionary->rows()) + " features: must have " + std::to_string(r) + " of " +
-                  std::to_string(m_));
-    check("dictionary", *inputs_.dictionary, m_, r);
-    state_.dictionary = cast<T, double>(*inputs_.dictionary);
+  if (const auto& B = inputs_.dictionary; is_given(B)) {
+    if (B.cols != r || B.rows != m_)
+      throw Error("dictionary has " + std::to_string(B.cols) + " atoms of " + std::to_string(B.rows) +
+                  " features: must have " + std::to_string(r) + " of " + std::to_string(m_));
+    check_finite("dictionary", B);
+    state_.dictionary = cast<T>(B);
   }
   EigenMatrix<double> B = eigen(state_.dictionary).template cast<double>();
   project_atoms(B, options_.positive_atoms);
   eigen(state_.dictionary) = B.template cast<T>();
   state_.random = random.state();
-  if (inputs_.codes != nullptr) {
-    check("codes", *inputs_.codes, r, n_);
-    Matrix<T> codes = cast<T, double>(*inputs_.codes);
+  if (const auto& given = inputs_.codes; is_given(given)) {
+    if (given.rows != r || given.cols != n_)
+      throw Error("codes is " + std::to_string(given.cols) + " x " + std::to_string(given.rows) + ": must be " +
+                  std::to_string(n_) + " x " + std::to_string(r));
+    check_finite("codes", given);
+    Matrix<T> codes = cast<T>(given);
     if (options_.positive_codes) eigen(codes) = eigen(codes).cwiseMax(T(0));
     Index first = 0;
     for (Part<T>& part : parts_) {

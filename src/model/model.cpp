@@ -61,14 +61,11 @@ Model<T> fit_with(const Problem<T>& problem, Options options, const FitControl& 
   control.threads = given.threads;
   control.cancel = given.cancel;
   if (std::isfinite(given.max_seconds)) control.end_after(given.max_seconds);
-  FitInputs inputs;
-  inputs.graph = given.graph;
-  inputs.groups = given.groups;
-  const Matrix<double> points(given.graph_points);
-  const Matrix<double> dictionary(given.dictionary), codes(given.codes);
-  if (!points.empty()) inputs.graph_points = &points;
-  if (!dictionary.empty()) inputs.dictionary = &dictionary;
-  if (!codes.empty()) inputs.codes = &codes;
+  const FitInputs inputs{.graph = given.graph,
+                         .graph_points = given.graph_points,
+                         .dictionary = given.dictionary,
+                         .groups = given.groups,
+                         .codes = given.codes};
   const Sources sources = sources_of(problem, inputs);
   Model<T> start;
   if (!given.resume.empty()) {
@@ -98,7 +95,7 @@ Sources sources_of(const Problem<T>& problem, const FitInputs& inputs) {
   const Weights<T>& w = problem.weights;
   sources.weights = !(w.sample.empty() && w.feature.empty() && w.entry.empty());
   sources.graph = inputs.graph != nullptr;
-  sources.graph_points = inputs.graph_points != nullptr;
+  sources.graph_points = is_given(inputs.graph_points);
   return sources;
 }
 

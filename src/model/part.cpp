@@ -363,17 +363,14 @@ EigenMatrix<double> Part<T>::cheap_gradient(const Control& control) const {
 }
 
 template <class T>
-EigenMatrix<double> Part<T>::outer(const Matrix<T>& A, bool exact, const Control& control) {
-  if (exact) return sum_of_outer_products<T, double>(A, control);
-  return sum_of_outer_products<T, float>(A, control);
+EigenMatrix<double> Part<T>::outer(const Matrix<T>& A, bool exact, const Control& control, const Vector<T>& weight) {
+  if (exact) return sum_of_outer_products<T, double>(A, control, weight);
+  return sum_of_outer_products<T, float>(A, control, weight);
 }
 
 template <class T>
 EigenMatrix<double> Part<T>::gram(bool exact, bool weighted, const Control& control) const {
-  if (!weighted) return outer(S, exact, control);
-  Matrix<T> scaled = S;
-  for (Index j = 0; j < samples(); ++j) eigen(scaled).col(j) *= std::sqrt(effective_.sample[j]);
-  return outer(scaled, false, control);
+  return outer(S, exact, control, weighted ? effective_.sample : Vector<T>());
 }
 
 template <class T>

@@ -149,7 +149,8 @@ class Part {
     Vector<Index> start{0};
     Vector<std::int32_t> row;
   };
-  static EigenMatrix<double> outer(const Matrix<T>& A, bool exact, const Control& control);  // A A'
+  static EigenMatrix<double> outer(const Matrix<T>& A, bool exact, const Control& control,
+                                   const Vector<T>& weight = {});  // A diag(weight) A'
   CodesProblem<T> codes_problem(const Matrix<T>& B) const { return {data.values, effective_, B, {}, {}}; }
   /// Where entries are paced and the user gave them no weights, w v is v: it is kept once, in effective_.
   bool one_copy() const { return options_.level == Level::element && data.weights.entry.empty(); }

@@ -21,13 +21,15 @@ void Penalty::validate(Index atoms) const {
 }
 
 template <class T, class U>
-EigenMatrix<double> sum_of_outer_products(MatrixView<const T> A, const Control& control) {
+EigenMatrix<double> sum_of_outer_products(MatrixView<const T> A, const Control& control, const Vector<T>& weight) {
   const SerialBlas serial;
   const Index r = A.rows;
   return parallel_sum(
       A.cols, control, EigenMatrix<double>(EigenMatrix<double>::Zero(r, r)),
       [&](Index first, Index count, int, EigenMatrix<double>& sum) {
-        const EigenMatrix<U> part = eigen(A.columns(first, count)).template cast<U>();
+        EigenMatrix<U> part = eigen(A.columns(first, count)).template cast<U>();
+        for (Index j = 0; j < count && !weight.empty(); ++j)
+          part.col(j) = (eigen(A).col(first + j) * std::sqrt(weight[first + j])).template cast<U>();
         sum += (part * part.transpose()).template cast<double>();
       },
       256, 8);
@@ -136,14 +138,15 @@ double CodeTerms<T>::value(MatrixView<const T> S, const Control& control) const 
   return out;
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                         \
-  template Matrix<T> transposed<T>(MatrixView<const T>, const Control&);                                \
-  template EigenMatrix<double> sum_of_outer_products<T, float>(MatrixView<const T>, const Control&);    \
-  template EigenMatrix<double> sum_of_outer_products<T, double>(MatrixView<const T>, const Control&);   \
-  template class CodeTerms<T>;                                                                          \
-  template void CodeTerms<T>::add_linear<double>(Index, double*) const;                                 \
-  template void CodeTerms<T>::add_linear<float>(Index, float*) const;                                   \
-  template void CodeTerms<T>::add_laplacian<double>(MatrixView<const T>, Index, double, double*) const; \
+#define PACEWISE_INSTANTIATE(T)                                                                                        \
+  template Matrix<T> transposed<T>(MatrixView<const T>, const Control&);                                               \
+  template EigenMatrix<double> sum_of_outer_products<T, float>(MatrixView<const T>, const Control&, const Vector<T>&); \
+  template EigenMatrix<double> sum_of_outer_products<T, double>(MatrixView<const T>, const Control&,                   \
+                                                                const Vector<T>&);                                     \
+  template class CodeTerms<T>;                                                                                         \
+  template void CodeTerms<T>::add_linear<double>(Index, double*) const;                                                \
+  template void CodeTerms<T>::add_linear<float>(Index, float*) const;                                                  \
+  template void CodeTerms<T>::add_laplacian<double>(MatrixView<const T>, Index, double, double*) const;                \
   template void CodeTerms<T>::add_laplacian<float>(MatrixView<const T>, Index, float, float*) const;
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -73,8 +73,8 @@ class CodeTerms {
 template <class T>
 Matrix<T> transposed(MatrixView<const T> Q, const Control& control);
 
-/// sum_j a_j a_j' over the columns of A, in double; products of blocks in the precision U
+/// sum_j weight_j a_j a_j' over the columns of A (no weights: 1), in double; products of blocks in the precision U
 template <class T, class U = double>
-EigenMatrix<double> sum_of_outer_products(MatrixView<const T> A, const Control& control);
+EigenMatrix<double> sum_of_outer_products(MatrixView<const T> A, const Control& control, const Vector<T>& weight = {});
 
 }  // namespace pacewise

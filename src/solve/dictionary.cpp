@@ -282,15 +282,10 @@ EigenMatrix<double> row_diagonals(const DictionaryProblem<T>& p, const Control& 
 template <class T>
 Curvature dictionary_curvature(const DictionaryProblem<T>& p, bool rows, const Tuning& tuning, const Control& control) {
   const SerialBlas serial;
-  const Index m = p.X.rows, n = p.X.cols;
+  const Index m = p.X.rows;
   Curvature out;
   // A = S diag(sample) S', f_i = feature_i times the largest entry weight of row i
-  Matrix<T> scaled;
-  if (!p.weights.sample.empty()) {
-    scaled = Matrix<T>(p.S);
-    for (Index j = 0; j < n; ++j) eigen(scaled).col(j) *= std::sqrt(p.weights.sample[j]);
-  }
-  out.A = sum_of_outer_products<T>(scaled.empty() ? p.S : scaled.view(), control);
+  out.A = sum_of_outer_products<T>(p.S, control, p.weights.sample);
   out.f = Eigen::VectorXd::Ones(m);
   for (Index i = 0; i < m && !p.weights.feature.empty(); ++i) out.f[i] = static_cast<double>(p.weights.feature[i]);
   if (p.weights.entry.empty()) return out;
