@@ -335,13 +335,13 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Codes (n, r) of new samples. Entries that do not fit are ignored, as in the fit; of a sample without a single
         observed entry all are 0. Training samples are coded like others: ``codes_`` has the graph's terms, and where a sample
         was left out altogether 0. Entries that hover about lambda may be in here and out there."""
-        return self._encode(self._fitted_rows(X))["codes"]
+        return self._of_model(_core.encode, self._fitted_rows(X))[0]
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Data (n, m) from codes (n, r). With normalize="unit" samples come back at unit scale: their norms are not in
         the codes; :meth:`reconstruct` keeps them."""
         check_is_fitted(self)
-        return _core.reconstruct(as_rows("codes", X), self._model, None)
+        return self._decoded(as_rows("codes", X))
 
     def reconstruct(self, X: Any) -> Any:
         """X (n, m) as the model sees it, in the units of X: corrupted entries mended, missing ones filled in.
@@ -449,11 +449,12 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         check_is_fitted(self)
         return self._rows(X, reset=False)
 
-    def _step(self, dtype: Any) -> dict[str, Any]:
-        return {"paced": True, "tol": 1e-8 if dtype == np.float64 else 1e-5, "max_iter": 50, "threads": thread_number(self.n_threads, self.n_jobs)}
-
-    def _encode(self, X: NDArray) -> dict[str, Any]:
-        return _core.encode(X, self._model, **self._step(X.dtype))
+    def _of_model(self, step: Callable[..., Any], X: NDArray, **arguments: Any) -> Any:
+        """What a step of the model returns, which works in the model's precision, in that of X"""
+        own = self.components_.dtype
+        tol = 1e-8 if own == np.float64 else 1e-6
+        parts = step(X.astype(own, copy=False), self._model, **arguments, tol=tol, threads=thread_number(self.n_threads, self.n_jobs))
+        return [None if part is None else part.astype(X.dtype, copy=False) for part in parts]
 
     def _like(self, X: Any, values: NDArray) -> Any:
         """Values (n, m) in the kind that ``set_output`` asks for; without it in that of X."""
@@ -469,18 +470,22 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return frames.DataFrame(values, columns=names, index=X.index if _is_frame(X, "index") else None)
 
     def _mended(self, X: NDArray) -> NDArray:
-        return _core.mend(X, self._model, **self._step(X.dtype))
+        return self._of_model(_core.mend, X)[0]
 
     def _trust(self, X: NDArray, folds: int | None) -> tuple[NDArray, NDArray]:
-        return _core.score(X, self._model, None if folds is None else integer("folds", folds), **self._step(X.dtype))
+        return self._of_model(_core.score, X, folds=None if folds is None else integer("folds", folds))
 
     def _imputed(self, X: NDArray) -> NDArray:
         missing = np.isnan(X)
         return np.where(missing, self._mended(X), X) if missing.any() else X.copy()
 
     def _reconstructed(self, X: NDArray) -> NDArray:
-        encoding = self._encode(X)
-        return _core.reconstruct(encoding["codes"], self._model, encoding["sample_scale"])
+        return self._decoded(*self._of_model(_core.encode, X))
+
+    def _decoded(self, codes: NDArray, sample_scale: NDArray | None = None) -> NDArray:
+        own = self.components_.dtype
+        scale = None if sample_scale is None else sample_scale.astype(own)
+        return _core.reconstruct(codes.astype(own, copy=False), self._model, scale).astype(codes.dtype, copy=False)
 
     def verify(
         self,

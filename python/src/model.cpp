@@ -131,45 +131,10 @@ nb::dict describe(const Held& held) {
 
 Held hold(AnyModel any) { return {std::make_shared<AnyModel>(std::move(any))}; }
 
-/// What encode() needs of a model, in precision T.
 template <class T>
-class InPrecision {
- public:
-  explicit InPrecision(const Held& held) {
-    if (const auto* same = std::get_if<Model<T>>(held.any.get())) {
-      model_ = same;
-    } else {
-      std::visit([&](const auto& other) { convert(other); }, *held.any);
-      model_ = &own_;
-    }
-  }
-  const Model<T>& operator*() const { return *model_; }
-
- private:
-  template <class Other>
-  void convert(const Model<Other>& from) {
-    const auto line = [](const Vector<Other>& a) { return Vector<T>(a.begin(), a.end()); };
-    own_.options = from.options;
-    own_.beta = from.beta;
-    own_.lambda = from.lambda;
-    own_.entry_lambda = from.entry_lambda;
-    own_.held_out_lambda = line(from.held_out_lambda);
-    own_.dictionary = cast<T, Other>(from.dictionary.view());
-    const auto& norm = from.normalization;
-    own_.normalization = {norm.kind, line(norm.shift), line(norm.scale), line(norm.offset), norm.center, norm.reach};
-    const auto& descent = from.descent;
-    own_.descent.settled = descent.settled;
-    own_.descent.stages = descent.stages;
-    own_.descent.chosen = descent.chosen;
-    own_.descent.lambda = descent.lambda;
-    own_.descent.center = descent.center;
-    if (descent.settled) own_.descent.dictionary = cast<T, Other>(descent.dictionary.view());
-    if (from.options.level == Level::feature) own_.weights = line(from.weights);
-    own_.groups = from.groups;
-  }
-  const Model<T>* model_ = nullptr;
-  Model<T> own_;
-};
+const Model<T>& model_of(const Held& held) {
+  return std::get<Model<T>>(*held.any);
+}
 
 /// Owns what FitInputs points to.
 struct OwnedInputs {
@@ -234,7 +199,7 @@ nb::list verify_rows(const Rows<T>& X, const Held& held, const MaybeLine<T>& sam
                      const MaybeRows<T>& entry, const std::optional<nb::tuple>& laplacian,
                      const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points, int threads) {
   const OwnedInputs owned(laplacian, incidence, points);
-  const auto& model = std::get<Model<T>>(*held.any);
+  const Model<T>& model = model_of<T>(held);
   std::vector<Figure> figures;
   run(threads, [&](const Control& control) {
     const Problem<T> problem{view(X), to_weights(sample, feature, entry, control)};
@@ -246,60 +211,36 @@ nb::list verify_rows(const Rows<T>& X, const Held& held, const MaybeLine<T>& sam
   return out;
 }
 
-EncodeOptions encode_options(bool paced, double tol, int max_iter) {
-  EncodeOptions options;
-  options.paced = paced;
-  options.tol = tol;
-  options.max_iter = max_iter;
-  return options;
-}
+// Of new samples, in the precision of the model
 
 template <class T>
-nb::dict encode_rows(const Rows<T>& X, const Held& held, bool paced, double tol, int max_iter, int threads) {
-  const InPrecision<T> model(held);
-  const Problem<T> problem{view(X), {}};
+nb::tuple encode_rows(const Rows<T>& X, const Held& held, double tol, int threads) {
   Encoding<T> e;
-  run(threads,
-      [&](const Control& control) { e = (*model).encode(problem, encode_options(paced, tol, max_iter), control); });
-  nb::dict d;
-  d["certificate"] = e.report.certificate;
-  d["iterations"] = e.iterations;
-  d["notes"] = from_notes(e.notes);
-  d["codes"] = to_rows(std::move(e.codes));
-  d["weights"] = line_or_none(std::move(e.weights));
-  d["losses"] = line_or_none(std::move(e.losses));
-  d["sample_scale"] = line_or_none(std::move(e.sample_scale));
-  return d;
+  run(threads, [&](const Control& control) { e = model_of<T>(held).encode({view(X), {}}, {.tol = tol}, control); });
+  return nb::make_tuple(to_rows(std::move(e.codes)), line_or_none(std::move(e.sample_scale)));
 }
 
 template <class T>
-nb::tuple score_rows(const Rows<T>& X, const Held& held, std::optional<int> folds, bool paced, double tol, int max_iter,
-                     int threads) {
-  const InPrecision<T> model(held);
-  const Problem<T> problem{view(X), {}};
-  EncodeOptions options = encode_options(paced, tol, max_iter);
-  options.folds = folds;
+nb::tuple score_rows(const Rows<T>& X, const Held& held, std::optional<int> folds, double tol, int threads) {
   Trust<T> trust;
-  run(threads, [&](const Control& control) { trust = (*model).score(problem, options, control); });
+  run(threads, [&](const Control& control) {
+    trust = model_of<T>(held).score({view(X), {}}, {.tol = tol, .folds = folds}, control);
+  });
   return nb::make_tuple(to_line(std::move(trust.outlier_score)), to_rows(std::move(trust.confidence)));
 }
 
 template <class T>
-nb::object mend_rows(const Rows<T>& X, const Held& held, bool paced, double tol, int max_iter, int threads) {
-  const InPrecision<T> model(held);
-  const Problem<T> problem{view(X), {}};
+nb::tuple mend_rows(const Rows<T>& X, const Held& held, double tol, int threads) {
   Matrix<T> out;
-  run(threads,
-      [&](const Control& control) { out = (*model).mend(problem, encode_options(paced, tol, max_iter), control); });
-  return to_rows(std::move(out));
+  run(threads, [&](const Control& control) { out = model_of<T>(held).mend({view(X), {}}, {.tol = tol}, control); });
+  return nb::make_tuple(to_rows(std::move(out)));
 }
 
 template <class T>
 nb::object reconstruct_rows(const Rows<T>& codes, const Held& held, const MaybeLine<T>& sample_scale) {
-  const InPrecision<T> model(held);
   const Vector<T> scale = sample_scale ? copy(*sample_scale) : Vector<T>();
   Matrix<T> out;
-  run(1, [&](const Control&) { out = (*model).reconstruct(view(codes), scale); });
+  run(1, [&](const Control&) { out = model_of<T>(held).reconstruct(view(codes), scale); });
   return to_rows(std::move(out));
 }
 
@@ -310,9 +251,9 @@ void bind(nb::module_& m) {
         "codes"_a.none(), "groups"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
   m.def("verify", &verify_rows<T>, "X"_a, "model"_a, "sample_weight"_a.none(), "feature_weight"_a.none(),
         "entry_weight"_a.none(), "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "threads"_a);
-  m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
-  m.def("score", &score_rows<T>, "X"_a, "model"_a, "folds"_a.none(), "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
-  m.def("mend", &mend_rows<T>, "X"_a, "model"_a, "paced"_a, "tol"_a, "max_iter"_a, "threads"_a);
+  m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "tol"_a, "threads"_a);
+  m.def("score", &score_rows<T>, "X"_a, "model"_a, "folds"_a.none(), "tol"_a, "threads"_a);
+  m.def("mend", &mend_rows<T>, "X"_a, "model"_a, "tol"_a, "threads"_a);
   m.def("reconstruct", &reconstruct_rows<T>, "codes"_a, "model"_a, "sample_scale"_a.none());
 }
 
