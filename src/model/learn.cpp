@@ -33,6 +33,8 @@ class Learner {
     project_atoms(B_, false);
     for (Index b = 0; b < blocks_; ++b) S_.emplace_back(B_.cols(), every(X_, b, blocks_).cols);
     sums_ = {EigenMatrix<double>::Zero(B_.cols(), B_.cols()), EigenMatrix<double>::Zero(B_.rows(), B_.cols())};
+    curvature_.f = Eigen::VectorXd::Ones(B_.rows());
+    atoms_.resize(B_.rows(), B_.cols());
     energy_ = parallel_sum(X_.cols, control, 0.0, [&](Index first, Index count, int, double& sum) {
       sum += eigen(X_.columns(first, count)).template cast<double>().squaredNorm();
     });
@@ -76,11 +78,6 @@ class Learner {
  private:
   struct Sums {
     EigenMatrix<double> A, C;  // S S', X S'
-    Sums& operator+=(const Sums& other) {
-      A += other.A;
-      C += other.C;
-      return *this;
-    }
   };
 
   const T* codes_of(Index j) const { return S_[static_cast<std::size_t>(j % blocks_)].col(j / blocks_); }
@@ -89,23 +86,22 @@ class Learner {
   void visit(Index b) {
     const MatrixView<const T> X = every(X_, b, blocks_);
     Matrix<T>& S = S_[static_cast<std::size_t>(b)];
-    const Matrix<T> before = S;
-    Matrix<T> B(B_.rows(), B_.cols());
-    eigen(B) = B_.template cast<T>();
-    solve_codes<T>({X, unweighted_, B, penalty_, {}}, S, {1e-4}, control_);
     const Index r = B_.cols();
-    sums_ += parallel_sum(
-        X.cols, control_, Sums{EigenMatrix<double>::Zero(r, r), EigenMatrix<double>::Zero(B_.rows(), r)},
-        [&](Index first, Index count, int, Sums& sum) {
-          const auto now = eigen(S.view().columns(first, count));
-          const auto was = eigen(before.view().columns(first, count));
-          const EigenMatrix<T> change = now - was;
-          const EigenMatrix<T> product = eigen(X.columns(first, count)) * change.transpose();
-          sum.C += product.template cast<double>();
-          const EigenMatrix<double> s = now.template cast<double>(), d = was.template cast<double>();
-          sum.A.noalias() += s * s.transpose() - d * d.transpose();
-        },
-        256, 4);
+    was_ = eigen(S).template cast<double>();
+    eigen(atoms_) = B_.template cast<T>();
+    solve_codes<T>({X, unweighted_, atoms_, penalty_, {}}, S, {1e-4}, control_);
+    now_ = eigen(S).template cast<double>();
+    change_ = (now_ - was_).template cast<T>();
+    // every task has columns of A or rows of C for itself
+    parallel_for(r, control_, [&](Index first, Index count, int) {
+      auto A = sums_.A.middleCols(first, count);
+      A.noalias() += now_ * now_.middleRows(first, count).transpose();
+      A.noalias() -= was_ * was_.middleRows(first, count).transpose();
+    });
+    parallel_for(X.rows, control_, [&](Index first, Index count, int) {
+      sums_.C.middleRows(first, count).noalias() +=
+          (eigen(X).middleRows(first, count) * change_.transpose()).template cast<double>();
+    });
     for (Index k = 0; k < r; ++k) {  // where the last user of an atom has left, the sums are rounding
       bool used = false;
       for (Index other = 0; other < blocks_ && !used; ++other)
@@ -115,11 +111,10 @@ class Learner {
       sums_.A.col(k).setZero();
       sums_.C.col(k).setZero();
     }
-    Curvature curvature;
-    curvature.A = sums_.A;
-    curvature.f = Eigen::VectorXd::Ones(B_.rows());
-    const EigenMatrix<double> N = sums_.C - B_ * sums_.A;
-    sweep_atoms(curvature, N, false, 1, 0, B_, tuning_, control_);
+    curvature_.A = sums_.A;
+    N_ = sums_.C;
+    N_.noalias() -= B_ * sums_.A;
+    sweep_atoms(curvature_, N_, false, 1, 0, B_, tuning_, control_);
   }
 
   /// |X - B S|^2 + beta |S|_1, the first by way of the sums, |X|^2 - 2 <C, B> + <A, B'B>. Leaves the size of its
@@ -161,8 +156,13 @@ class Learner {
   EigenMatrix<double> B_;
   Sums sums_;
   std::vector<Matrix<T>> S_;  // block by block
-  double energy_ = 0;         // |X|^2
-  double rounding_ = 0;       // of the last objective
+  Matrix<T> atoms_;
+  EigenMatrix<double> was_, now_;  // codes of a block, before and after
+  EigenMatrix<T> change_;
+  Curvature curvature_;
+  EigenMatrix<double> N_;
+  double energy_ = 0;    // |X|^2
+  double rounding_ = 0;  // of the last objective
 };
 
 /// Returns max |x_ij|

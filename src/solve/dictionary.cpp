@@ -131,10 +131,15 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
   const Index m = B.rows(), r = B.cols();
   const EigenMatrix<double> start = B;
   const bool rows = !curvature.rows.empty();
-  EigenMatrix<double> H = curvature.f * curvature.A.diagonal().transpose();  // (M_i)_kk of the model
-  if (rows || curvature.matched) H = curvature.diagonals;
-  EigenMatrix<double> root = EigenMatrix<double>::Ones(m, r);
-  if (!rows) root = (H * curvature.A.diagonal().cwiseMax(1e-300).cwiseInverse().asDiagonal()).cwiseSqrt();
+  Eigen::VectorXd h(m), root = Eigen::VectorXd::Ones(m);
+  const auto choose = [&](Index k) {  // h: (M_i)_kk of the model, root: t
+    if (rows || curvature.matched)
+      h = curvature.diagonals.col(k);
+    else
+      h = curvature.f * curvature.A(k, k);
+    if (!rows) root = (h / std::max(curvature.A(k, k), 1e-300)).cwiseSqrt();
+    return h.maxCoeff() > 0;
+  };
   EigenMatrix<double> D = EigenMatrix<double>::Zero(m, r);  // root o (B - start)
   Eigen::VectorXd multipliers = Eigen::VectorXd::Zero(r), u(m), b(m);
   SweepMixture mix(tuning);
@@ -143,16 +148,17 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
     const EigenMatrix<double> from = B;
     double moved = 0;
     for (Index k = 0; k < r; ++k) {
-      if (!(H.col(k).maxCoeff() > 0)) continue;
+      if (!choose(k)) continue;
       u = N.col(k);  // half the negative gradient at start + D
-      if (!rows) u -= root.col(k).cwiseProduct(D * curvature.A.col(k));
+      const Index begun = sweep == 0 ? k : r;
+      if (!rows) u -= root.cwiseProduct(D.leftCols(begun) * curvature.A.col(k).head(begun));
       for (Index l = 0; l < r && rows; ++l)
         subtract_weighted(u.data(), curvature.rows.col(pair_index(k, l)), D.col(l).data(), m);
       b = B.col(k);
-      solve_atom(H.col(k), u + H.col(k).cwiseProduct(b), positive, multipliers[k], b);
+      solve_atom(h, u + h.cwiseProduct(b), positive, multipliers[k], b);
       moved = std::max(moved, (b - B.col(k)).norm());
       B.col(k) = b;
-      D.col(k) = root.col(k).cwiseProduct(b - start.col(k));
+      D.col(k) = root.cwiseProduct(b - start.col(k));
     }
     if (moved <= goal) break;
     if (sweep + 1 == sweeps || sweeps <= static_cast<int>(tuning.mixing)) continue;
@@ -160,7 +166,8 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
     last = moved;
     B = mix(from, B);
     project_atoms(B, positive);
-    D = root.cwiseProduct(B - start);
+    for (Index k = 0; k < r; ++k)
+      if (choose(k)) D.col(k) = root.cwiseProduct(B.col(k) - start.col(k));
   }
 }
 

@@ -44,6 +44,8 @@ bool all_one(const Vector<T>& weights) {
 /// B' diag(feature) B
 template <class U, class T>
 EigenMatrix<double> feature_gram(MatrixView<const U> B, const Vector<T>& feature) {
+  if constexpr (std::is_same_v<U, double>)
+    if (feature.empty()) return eigen(B).transpose() * eigen(B);
   EigenMatrix<double> root = eigen(B).template cast<double>();
   for (Index i = 0; i < B.rows && !feature.empty(); ++i) root.row(i) *= std::sqrt(static_cast<double>(feature[i]));
   return root.transpose() * root;
