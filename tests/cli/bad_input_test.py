@@ -5,7 +5,7 @@ import struct
 import unittest
 import zlib
 
-from harness import Case, csv_text, gzip, idx_bytes, mtx_text, npy_bytes, planted, start, with_header
+from harness import Case, csv_text, gzip, mtx_text, npy_bytes, planted, start, with_header
 
 FIT = ("fit", "{data}", "-o", "out.pw", "--atoms", "4", "--max-iter", "3")
 NAN, INF = float("nan"), float("inf")
@@ -20,41 +20,21 @@ def graph_with(change):
     return mtx_text(rows)
 
 
-# name of the data file, its content, status, pattern of the message
+# Every kind of damage is in files/bad_input_test.cpp, every value out of range in options_test.cpp: here are those of
+# each kind that the program adds to. Name of the data file, its content, status, pattern of the message
 DATA = [
     ("empty.npy", b"", 3, r"empty"),
-    ("empty.csv", b"", 3, r"empty"),
     ("truncated.npy", npy_bytes(ROWS)[:-100], 3, r"truncated\.npy"),
-    ("header_only.npy", npy_bytes(ROWS)[:40], 3, r"header_only"),
-    ("magic_only.npy", b"\x93NUMPY", 3, r"magic_only"),
-    ("object.npy", npy_bytes(ROWS).replace(b"<f8", b"|O8"), 3, r"object\.npy"),
-    ("text.npy", npy_bytes(ROWS).replace(b"'<f8'", b"'<U2'"), 3, r"text\.npy"),
-    ("claims.npy", npy_bytes(ROWS).replace(b"(48, 16)", b"(99, 99)"), 3, r"claims"),
-    ("huge.npy", npy_bytes(ROWS).replace(b"(48, 16), }        ", b"(4000000000, 40000),"), 3, r"huge"),
     ("ragged.csv", "1,2,3\n4,5\n6,7,8\n", 3, r"ragged\.csv.*(line|row) 2"),
     ("words.csv", "1,2\n3,4\nfive,6\n7,8\n", 3, r"words\.csv.*five"),
     ("only_header.csv", "a,b,c\n", 3, r"only_header.*no other line: write the numbers below"),
-    ("blank_lines.csv", "\n\n\n", 3, r"blank_lines"),
     ("infinite.csv", "1,2\n3,inf\n5,6\n", 3, r"inf"),
     ("infinite.npy", npy_bytes([[1.0, 2.0], [INF, 3.0]]), 3, r"inf"),
     ("all_nan.npy", npy_bytes([[NAN, NAN], [NAN, NAN]]), 3, r"observed|NaN|missing"),
-    ("utf16.csv", "1,2\n3,4\n".encode("utf-16"), 3, r"UTF-16"),
     ("a.pdf", b"%PDF-1.7 something", 3, r"PDF"),
-    ("a.xz", b"\xfd7zXZ\x00abcdefgh", 3, r"xz"),
-    ("a.bz2", b"BZh91AY&SY", 3, r"bzip2"),
-    ("a.zst", b"\x28\xb5\x2f\xfd\x00\x00\x00", 3, r"zstd"),
-    ("a.parquet", b"PAR1\x15\x04", 3, r"Parquet"),
-    ("a.pickle", b"\x80\x04\x95\x00\x00", 3, r"pickle"),
-    ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", 3, r"Excel"),
     ("noise.bin", bytes(range(1, 256)), 3, r"noise\.bin.*format"),
     ("cut.npz", b"PK\x03\x04\x14\x00", 3, r"cut\.npz"),
     ("cut.csv.gz", gzip.compress(csv_text(ROWS).encode())[:-20], 3, r"cut\.csv\.gz"),
-    ("cut.idx", idx_bytes([[1] * 16] * 8, 4)[:-9], 3, r"cut\.idx"),
-    ("no_size.mtx", "%%MatrixMarket matrix coordinate real general\n", 3, r"no_size"),
-    ("outside.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1.0\n", 3, r"outside"),
-    ("short.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1.0\n", 3, r"short"),
-    ("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1.0 2.0\n", 3, r"complex"),
-    ("zero_rows.mtx", "%%MatrixMarket matrix coordinate real general\n0 4 0\n", 3, r"zero_rows"),
 ]
 
 # name, extra files, arguments, status, pattern
@@ -74,30 +54,15 @@ CALLS = [
     ("twice", {}, (*FIT, "--alpha", "1", "--alpha", "2"), 2, r"alpha"),
     ("option without value", {}, (*FIT, "--alpha"), 2, r"alpha"),
     ("atoms 0", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "0"), 2, r"atoms = 0"),
-    ("atoms negative", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "-3"), 2, r"atoms = -3"),
     ("atoms beyond memory", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "100000000000"), 3,
      r"48 samples x 16 features with 100000000000 atoms need at least .* TiB, .* are free"),
     ("atoms a word", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "many"), 2, r"many"),
     ("atoms a fraction", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "1.5"), 2, r"1\.5"),
-    ("beta negative", {}, (*FIT, "--beta", "-1"), 2, r"beta = -1"),
     ("beta and beta-ratio", {}, (*FIT, "--beta", "1", "--beta-ratio", "0.1"), 2, r"--beta"),
-    ("beta-ratio 2", {}, (*FIT, "--beta-ratio", "2"), 2, r"beta_ratio = 2"),
-    ("alpha negative", {}, (*FIT, "--alpha", "-1"), 2, r"alpha = -1"),
     ("alpha nan", {}, (*FIT, "--alpha", "nan"), 2, r"alpha = -?nan"),
-    ("gamma negative", {}, (*FIT, "--gamma", "-1"), 2, r"gamma = -1"),
-    ("eta 0", {}, (*FIT, "--eta", "0"), 2, r"eta = 0"),
     ("level", {}, (*FIT, "--level", "pixel"), 2, r"level = pixel"),
-    ("regularizer", {}, (*FIT, "--regularizer", "soft"), 2, r"regularizer = soft"),
-    ("pace", {}, (*FIT, "--pace", "fast"), 2, r"pace = fast"),
-    ("mu 1", {}, (*FIT, "--mu", "1"), 2, r"mu = 1"),
-    ("select 0", {}, (*FIT, "--select", "0"), 2, r"select = 0"),
-    ("final 2", {}, (*FIT, "--final", "2"), 2, r"final = 2"),
     ("final below select", {}, (*FIT, "--final", "0.2"), 2, r"final = 0\.2"),
-    ("polish negative", {}, (*FIT, "--polish", "-1"), 2, r"polish = -1"),
     ("power of another", {}, (*FIT, "--power", "3"), 2, r"power = 3.*polynomial"),
-    ("power 1", {}, (*FIT, "--regularizer", "polynomial", "--power", "1"), 2, r"power = 1"),
-    ("k 0", {}, (*FIT, "--k", "0"), 2, r"k = 0"),
-    ("graph space", {}, (*FIT, "--graph-space", "pca:x"), 2, r"pca:x"),
     ("graph space without its dimension", {}, (*FIT, "--graph-space", "robust"), 2, r"graph_space = robust: must be raw, pca:D"),
     ("graph space of graph without its dimension", {}, ("graph", "data.npy", "-o", "l.mtx", "--graph-space", "pca"), 2,
      r"graph_space = pca: must be raw, pca:D"),
@@ -106,11 +71,7 @@ CALLS = [
     ("penalty of other atoms", {"p.csv": "1\n2\n"}, (*FIT, "--atom-penalty", "p.csv"), 3, r"atom_penalty = 2 numbers: must be one for each of the 4 atoms"),
     ("penalty negative", {"p.csv": "1\n2\n-1\n3\n"}, (*FIT, "--atom-penalty", "p.csv"), 3, r"atom_penalty = -1: must be numbers >= 0"),
     ("start atoms not finite", {"d.csv": "1,nan\n"}, (*FIT, "--dictionary", "d.csv"), 3, r"d\.csv: nan in row 0, column 1"),
-    ("edge weight", {}, (*FIT, "--edge-weight", "thick"), 2, r"edge_weight = thick"),
-    ("normalize", {}, (*FIT, "--normalize", "max"), 2, r"normalize = max"),
     ("precision", {}, (*FIT, "--precision", "half"), 2, r"precision = half"),
-    ("max-iter 0", {}, ("fit", "data.npy", "-o", "out.pw", "--max-iter", "0"), 2, r"max_iter = 0"),
-    ("tol negative", {}, (*FIT, "--tol", "-1"), 2, r"tol = -1"),
     ("max-seconds 0", {}, (*FIT, "--max-seconds", "0"), 2, r"max-seconds"),
     ("every 0", {}, (*FIT, "--every", "0"), 2, r"every"),
     ("threads negative", {}, (*FIT, "--threads", "-1"), 2, r"threads"),
@@ -232,7 +193,7 @@ class BadInput(Case):
         later = struct.pack("<I", 4)
         checksum = struct.pack("<I", zlib.crc32(later + good[16:]))
         cases += [(good[:8] + later + checksum + good[16:], r"format version 4.*newer Pacewise")]
-        for at in list(range(8, 64)) + list(range(64, len(good), 499)):
+        for at in (9, 13, 40, len(good) - 70):
             flipped = bytearray(good)
             flipped[at] ^= 1 << at % 8
             cases.append((bytes(flipped), r"damaged|cut short"))

@@ -54,17 +54,11 @@ class RoundTrips(Case):
         for name in self.write_every_format():
             with self.subTest(name):
                 self.fit_and_verify(name)
-                out, _ = self.call("info", name)
-                self.assertRegex(out, r"samples x features +48 x 16")
-
-    def test_formats_are_known_by_content(self):
-        for name in self.write_every_format():
-            if name == "pictures":
-                continue
-            file, _, variable = name.partition(":")
-            with self.subTest(name):
-                self.write("nameless", (self.folder / file).read_bytes())
-                out, _ = self.call("info", "nameless:" + variable if variable else "nameless", "--json")
+                if name != "pictures":  # any other format is known by its content
+                    file, _, variable = name.partition(":")
+                    self.write("nameless", (self.folder / file).read_bytes())
+                    name = "nameless:" + variable if variable else "nameless"
+                out, _ = self.call("info", name, "--json")
                 self.assertEqual((json.loads(out)["samples"], json.loads(out)["features"]), (48, 16))
 
     def test_sparse_data_stay_sparse(self):
@@ -104,11 +98,6 @@ class RoundTrips(Case):
             codes.append(read_npy(self.folder / "c.npy"))
         self.assertEqual(codes[0], codes[1])
         self.assertEqual(codes[0], codes[2])
-
-    def test_threads_do_not_matter(self):
-        for threads in ("1", "3"):
-            self.call("fit", "data.npy", "-o", f"m{threads}.pw", "--atoms", "5", *EASY, "--threads", threads, "--quiet")
-        self.assertEqual((self.folder / "m1.pw").read_bytes(), (self.folder / "m3.pw").read_bytes())
 
     def test_verify_finds_a_lie(self):
         self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "6", *EASY, "--quiet")
