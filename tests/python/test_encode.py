@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import spams
 from conftest import unit_rows
 from sklearn.decomposition import sparse_encode as sklearn_encode
-from sklearn.linear_model import ElasticNet, Lasso, orthogonal_mp_gram
+from sklearn.linear_model import ElasticNet, orthogonal_mp_gram
 
 import pacewise
 
@@ -29,41 +29,6 @@ def test_scikit_learn(small, algorithm):
     assert value(X, B, S, BETA) <= value(X, B, theirs, BETA) * (1 + 1e-12)
 
 
-def test_lasso_per_sample(small):
-    X, B = small
-    S = pacewise.sparse_encode(X, B, beta=BETA)
-    m = X.shape[1]
-    for x, s in zip(X, S):
-        lasso = Lasso(alpha=BETA / 2 / m, fit_intercept=False, tol=1e-14, max_iter=100000).fit(B.T, x)
-        np.testing.assert_allclose(s, lasso.coef_, atol=1e-7)
-
-
-def test_spams(rng):
-    X, B = unit_rows(rng.standard_normal((60, 20))), unit_rows(rng.standard_normal((40, 20)))
-    S = pacewise.sparse_encode(X, B, beta=0.1)
-    theirs = spams.lasso(np.asfortranarray(X.T), np.asfortranarray(B.T), lambda1=0.05, mode=2, numThreads=1).toarray().T
-    np.testing.assert_allclose(S, theirs, atol=1e-8)
-
-
-def test_spams_with_missing_entries(rng):
-    X, B = rng.standard_normal((60, 20)), unit_rows(rng.standard_normal((15, 20)))
-    holes = rng.uniform(size=X.shape) < 0.1
-    S = pacewise.sparse_encode(np.where(holes, np.nan, X), B, beta=0.1)
-    np.testing.assert_allclose(S, pacewise.sparse_encode(X, B, beta=0.1, entry_weight=1.0 - holes), atol=1e-9)
-    # SPAMS scales the penalty by the observed share of a sample: undo it, sample by sample
-    for x, hole, s in zip(X, holes, S):
-        share = 1 - hole.mean()
-        theirs = spams.lassoMask(
-            np.asfortranarray(np.where(hole, 0, x)[:, None]),
-            np.asfortranarray(B.T),
-            np.asfortranarray(~hole[:, None]),
-            lambda1=0.05 / share,
-            mode=2,
-            numThreads=1,
-        )
-        np.testing.assert_allclose(s, theirs.toarray()[:, 0], atol=1e-7)
-
-
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("l2", [0.0, 0.3])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -71,9 +36,9 @@ def test_elastic_net_and_positive_codes(rng, positive, l2, missing):
     # more features than atoms: SPAMS takes no more atoms than features, elastic net or not
     X, B = rng.standard_normal((40, 30)), unit_rows(rng.standard_normal((16, 30)))
     holes = rng.uniform(size=X.shape) < missing
-    S, certificate = pacewise.sparse_encode(
-        np.where(holes, np.nan, X), B, beta=BETA, l2=l2, positive=positive, return_certificate=True
-    )
+    options = dict(beta=BETA, l2=l2, positive=positive)
+    S, certificate = pacewise.sparse_encode(np.where(holes, np.nan, X), B, **options, return_certificate=True)
+    np.testing.assert_allclose(S, pacewise.sparse_encode(X, B, **options, entry_weight=1.0 - holes), atol=1e-9)
     assert certificate < 1e-8
     assert (S >= 0).all() or not positive
     for x, hole, s in zip(X, holes, S):
@@ -213,16 +178,11 @@ def test_layouts_and_types(small):
         ({"beta": 1, "init": np.ones((2, 2))}, "init"),
         ({"beta": 1, "alpha": 1, "laplacian": np.triu(np.ones((12, 12)))}, "symmetric"),
         ({"beta": 1, "n_threads": 0}, "n_threads"),
+        ({"beta": 1, "X": np.full((12, 8), np.inf)}, "inf at sample 0, feature 0"),
     ],
 )
 def test_misuse_is_named(small, wrong, words):
-    with pytest.raises(ValueError, match=words) as caught:
-        pacewise.sparse_encode(*small, **wrong)
-    assert isinstance(caught.value, pacewise.Error)
-
-
-def test_infinite_values_are_refused(small):
     X, B = small
-    X[2, 3] = np.inf
-    with pytest.raises(pacewise.Error):
-        pacewise.sparse_encode(X, B, beta=BETA)
+    with pytest.raises(ValueError, match=words) as caught:
+        pacewise.sparse_encode(**{"X": X, "dictionary": B, **wrong})
+    assert isinstance(caught.value, pacewise.Error)
