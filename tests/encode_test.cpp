@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evaluate/scores.hpp"
-#include "solve/weights.hpp"
-#include "synthetic.hpp"
-#include "tolerances.hpp"
-#include "zoo.hpp"
+#include "verify.hpp"
 
 namespace {
 
@@ -37,12 +33,7 @@ reference::Setting setting_of(const Model<T>& model, const Data<T>& data, const 
 }
 
 Options training_options(Level level) {
-  Options o;
-  o.atoms = 8;
-  o.beta_ratio = 0.05;
-  o.level = level;
-  o.plain_iter = o.warm_iter = 3;
-  o.pace = Pace::quantile;
+  Options o = verify::small_options(level);
   o.pace_iter = 5;
   o.polish = 0;
   o.final = 0.9;
@@ -55,46 +46,28 @@ class EncodeOf : public testing::Test {};
 using Precisions = testing::Types<double, float>;
 TYPED_TEST_SUITE(EncodeOf, Precisions);
 
-TYPED_TEST(EncodeOf, UnpacedCodesAreThoseOfTheCodesStep) {
-  using T = TypeParam;
-  const auto p = synthetic::make<T>({});
-  const auto model = planted_model(p);
-  EncodeOptions options;
-  options.paced = false;
-  const auto e = model.encode(p.problem(), options, {});
-  Matrix<T> S(8, 60);
-  const Weights<T> none;
-  const StepReport report = solve_codes<T>({p.X, none, model.dictionary, {model.beta}, {}}, S, {options.tol, 500}, {});
-  EXPECT_EQ(e.codes, S);
-  EXPECT_EQ(e.report.certificate, report.certificate);
-  EXPECT_TRUE(e.weights.empty());
-  EXPECT_EQ(e.iterations, 0);
-}
-
 TYPED_TEST(EncodeOf, TheCertificateIsThatOfTheSlowPath) {
   using T = TypeParam;
   synthetic::Recipe recipe;
   recipe.bad_entries = 0.05;
   const auto p = synthetic::make<T>(recipe);
-  Problem<T> problem = p.problem();
+  auto holes = synthetic::punch(p.X, 0.2);
   Random random(4);
-  problem.weights.entry = Matrix<T>(20, 60, T(1));
-  for (Index i = 0; i < problem.weights.entry.size(); ++i)
-    problem.weights.entry.data()[i] = static_cast<T>(random.uniform() < 0.2 ? 0 : 0.5 + random.uniform());
-  for (const Level level : {Level::none, Level::sample, Level::feature, Level::element})
+  for (Index u = 0; u < p.X.size(); ++u) holes.weights.entry.data()[u] *= static_cast<T>(0.5 + random.uniform());
+  const Problem<T> problem{p.X, holes.weights};
+  for (const Level level : zoo::kLevels)
     for (const bool paced : {false, true}) {
+      const std::string where = std::string(name_of(level)) + (paced ? ", paced" : "");
       auto model = planted_model(p, level, level == Level::sample ? 1.0 : 0.05);
       if (level == Level::feature)
         for (int i = 0; i < 20; ++i) model.weights.push_back(static_cast<T>(0.05 * i));
-      EncodeOptions options;
-      options.paced = paced;
-      const auto e = model.encode(problem, options, {});
-      const auto setting = setting_of(model, prepare(problem, Normalize::none), e);
-      const double slow = reference::codes_certificate(setting);
-      EXPECT_LE(slow, tolerance<T>().certificate) << name_of(level) << " paced " << paced;
-      EXPECT_NEAR(e.report.certificate, slow, tolerance<T>().recomputed) << name_of(level) << " paced " << paced;
-      const auto losses =
-          unit_losses<T>(prepare(problem, Normalize::none).values, problem.weights, p.B, e.codes, level, {});
+      const auto data = prepare(problem, Normalize::none);
+      const auto e = model.encode(problem, {.paced = paced});
+      const double slow = reference::codes_certificate(setting_of(model, data, e));
+      EXPECT_LE(slow, tolerance<T>().certificate) << where;
+      EXPECT_NEAR(e.report.certificate, slow, tolerance<T>().recomputed) << where;
+      EXPECT_EQ(e.weights.empty(), !paced || level == Level::none) << where;
+      const auto losses = unit_losses<T>(data.values, problem.weights, p.B, e.codes, level, {});
       ASSERT_EQ(e.losses.size(), losses.size());
       for (std::size_t u = 0; u < losses.size(); ++u) ASSERT_NEAR(e.losses[u], losses[u], 1e-5);
     }
@@ -103,21 +76,12 @@ TYPED_TEST(EncodeOf, TheCertificateIsThatOfTheSlowPath) {
 TYPED_TEST(EncodeOf, WhatLiesUnderAHoleDoesNotMatter) {
   using T = TypeParam;
   const auto p = synthetic::make<T>({});
-  Random random(9);
-  Matrix<T> nan = p.X, junk = p.X;
-  Problem<T> masked{junk.view(), {}};
-  masked.weights.entry = Matrix<T>(20, 60, T(1));
-  for (Index i = 0; i < nan.size(); ++i)
-    if (random.uniform() < 0.2) {
-      nan.data()[i] = std::numeric_limits<T>::quiet_NaN();
-      junk.data()[i] = static_cast<T>(100 * random.normal());
-      masked.weights.entry.data()[i] = 0;
-    }
+  const auto holes = synthetic::punch(p.X, 0.2);
   for (const Normalize kind : {Normalize::none, Normalize::unit})
     for (const Level level : {Level::none, Level::element}) {
       auto model = planted_model(p, level);
       model.normalization.kind = kind;
-      const auto first = model.encode({nan.view(), {}}, {}, {}), second = model.encode(masked, {}, {});
+      const auto first = model.encode({holes.nan}), second = model.encode({holes.junk, holes.weights});
       EXPECT_EQ(first.codes, second.codes) << name_of(level);
       EXPECT_EQ(first.sample_scale, second.sample_scale) << name_of(level);
     }
@@ -125,21 +89,14 @@ TYPED_TEST(EncodeOf, WhatLiesUnderAHoleDoesNotMatter) {
 
 TEST(Encode, HolesAreFilledByTheReconstruction) {
   const auto p = synthetic::make<double>({});
-  Matrix<double> holes = p.X;
-  Random random(3);
-  for (Index i = 0; i < holes.size(); ++i)
-    if (random.uniform() < 0.2) holes.data()[i] = std::numeric_limits<double>::quiet_NaN();
+  const auto holes = synthetic::punch(p.X, 0.2);
   auto model = planted_model(p);
   model.beta = 1e-3;
-  const auto e = model.encode({holes.view(), {}}, {}, {});
+  const auto e = model.encode({holes.nan});
   const Matrix<double> back = model.reconstruct(e.codes, e.sample_scale);
-  double sum = 0, size = 0;
-  for (Index i = 0; i < holes.size(); ++i)
-    if (std::isnan(holes.data()[i])) {
-      sum += std::pow(back.data()[i] - p.X.data()[i], 2);
-      size += std::pow(p.X.data()[i], 2);
-    }
-  EXPECT_LT(sum, 0.05 * size);
+  const auto hole = 1 - eigen(holes.weights.entry).array();
+  EXPECT_LT((hole * (eigen(back) - eigen(p.X)).array()).square().sum(),
+            0.05 * (hole * eigen(p.X).array()).square().sum());
 }
 
 TEST(Encode, PacedEncodingFindsTheCorruptedEntriesOfNewSamples) {
@@ -149,7 +106,6 @@ TEST(Encode, PacedEncodingFindsTheCorruptedEntriesOfNewSamples) {
   const auto train = synthetic::make<double>(recipe);
   Options o = training_options(Level::element);
   o.atoms = 10;
-  o.normalize = Normalize::none;
   o.graph = GraphKind::none;
   const Model<double> model = fit<double>(train.problem(), o, {});
   EXPECT_DOUBLE_EQ(model.entry_lambda, model.lambda);
@@ -157,65 +113,43 @@ TEST(Encode, PacedEncodingFindsTheCorruptedEntriesOfNewSamples) {
   // new codes over the same dictionary
   recipe.n = 500;
   const auto all = synthetic::make<double>(recipe);
+  const EigenMatrix<double> clean = eigen(train.B) * eigen(all.S).rightCols(100);
   Random random(77);
   std::vector<bool> bad;
-  Matrix<double> clean(30, 100), X(30, 100);
-  for (Index j = 0; j < 100; ++j)
-    for (Index i = 0; i < 30; ++i) {
-      for (Index k = 0; k < 10; ++k) clean(i, j) += train.B(i, k) * all.S(k, 400 + j);
-      bad.push_back(random.uniform() < 0.05);
-      X(i, j) = clean(i, j) + 0.01 * random.normal() + (bad.back() ? 1.5 : 0);
-    }
-  const Problem<double> problem{X.view(), {}};
-  EncodeOptions unpaced;
-  unpaced.paced = false;
-  const auto paced = model.encode(problem, {}, {}), plain = model.encode(problem, unpaced, {});
-  ASSERT_EQ(paced.weights.size(), bad.size());
-  std::vector<double> distrust;
-  for (const double v : paced.weights) distrust.push_back(1 - v);
-  EXPECT_GT(auroc(distrust, bad), 0.9);
+  Matrix<double> X(30, 100);
+  for (Index u = 0; u < X.size(); ++u) {
+    bad.push_back(random.uniform() < 0.05);
+    X.data()[u] = clean.data()[u] + 0.01 * random.normal() + (bad.back() ? 1.5 : 0);
+  }
+  const auto paced = model.encode({X}), plain = model.encode({X}, {.paced = false});
+  EXPECT_GT(verify::auroc_of_doubt(paced.weights, bad), 0.9);
   const auto error = [&](const Encoding<double>& e) {
-    const auto back = model.reconstruct(e.codes, e.sample_scale);
-    double sum = 0;
-    for (Index i = 0; i < back.size(); ++i) sum += std::pow(back.data()[i] - clean.data()[i], 2);
-    return sum;
+    return (eigen(model.reconstruct(e.codes, e.sample_scale)) - clean).squaredNorm();
   };
   EXPECT_LT(error(paced), 0.7 * error(plain)) << "what is corrupted no longer bends the codes";
-  // and so does score(): the same entries stand out, and samples that have more of them
-  const auto trust = model.score(problem, {}, {});
-  std::vector<double> doubt;
-  for (Index i = 0; i < X.size(); ++i) doubt.push_back(1 - trust.confidence.data()[i]);
-  EXPECT_GT(auroc(doubt, bad), 0.9);
+  EXPECT_GT(verify::auroc_of_doubt(model.score({X}).confidence.numbers(), bad), 0.9);
 }
 
 TEST(Encode, ReconstructUndoesTheNormalisation) {
   synthetic::Recipe recipe;
   recipe.noise = 0;
   auto p = synthetic::make<double>(recipe);
-  for (Index j = 0; j < 60; ++j)
-    for (Index i = 0; i < 20; ++i) p.X(i, j) = (1 + 0.1 * static_cast<double>(j)) * p.X(i, j);
+  eigen(p.X) *= Eigen::VectorXd::LinSpaced(60, 1, 6.9).asDiagonal();
   for (const Normalize kind : {Normalize::none, Normalize::unit, Normalize::standard}) {
     Matrix<double> X = p.X;
-    for (Index j = 0; j < 60 && kind == Normalize::standard; ++j)
-      for (Index i = 0; i < 20; ++i) X(i, j) = 5 + static_cast<double>(i) * X(i, j);
-    const auto data = prepare<double>({X.view(), {}}, kind);
+    if (kind == Normalize::standard)
+      eigen(X) = ((Eigen::VectorXd::LinSpaced(20, 0, 19).asDiagonal() * eigen(p.X)).array() + 5).matrix();
     Model<double> model;
-    model.normalization = data.normalization;
+    model.normalization = prepare<double>({X}, kind).normalization;
     model.beta = 0;
     model.dictionary = Matrix<double>(20, 20);  // the identity codes anything
-    for (Index i = 0; i < 20; ++i) model.dictionary(i, i) = 1;
-    const auto e = model.encode({X.view(), {}}, {}, {});
+    eigen(model.dictionary).setIdentity();
+    const auto e = model.encode({X});
     EXPECT_EQ(e.sample_scale.size(), kind == Normalize::unit ? 60u : 0u);
-    const auto back = model.reconstruct(e.codes, e.sample_scale);
-    EXPECT_LE(distance(back, X), 1e-6) << static_cast<int>(kind);
-    if (kind == Normalize::unit) {
-      const auto unit = model.reconstruct(e.codes, {});
-      for (Index j = 0; j < 60; ++j) {
-        double norm = 0;
-        for (Index i = 0; i < 20; ++i) norm += unit(i, j) * unit(i, j);
-        EXPECT_NEAR(norm, 1, 1e-6) << "without the scales samples stay of unit norm";
-      }
-    }
+    EXPECT_LE(distance(model.reconstruct(e.codes, e.sample_scale), X), 1e-6) << name_of(kind);
+    if (kind != Normalize::unit) continue;
+    const auto norms = eigen(model.reconstruct(e.codes)).colwise().norm().eval();
+    EXPECT_LE((norms.array() - 1).abs().maxCoeff(), 1e-6) << "without the scales samples stay of unit norm";
   }
 }
 
@@ -225,49 +159,37 @@ TEST(Encode, TrainingDataGetTheCodesOfTheirOwnProblem) {
     Options o = training_options(Level::none);
     o.normalize = kind;
     const auto result = fit<double>(p.problem(), o, {});
-    const Model<double> model = result;
-    EXPECT_TRUE(std::isinf(model.lambda));
-    const auto e = model.encode(p.problem(), {}, {});
     Matrix<double> S(8, 60);
-    solve_codes<double>({result.data.values, result.data.weights, model.dictionary, {model.beta}, {}}, S, {1e-8, 500},
-                        {});
-    EXPECT_EQ(e.codes, S) << static_cast<int>(kind);
+    solve_codes<double>({result.data.values, result.data.weights, result.dictionary, {result.beta}, {}}, S, {1e-8}, {});
+    EXPECT_EQ(result.encode(p.problem()).codes, S) << name_of(kind);
+    EXPECT_TRUE(std::isinf(result.lambda));
   }
 }
 
 TEST(Encode, FeatureWeightsComeFromTheTraining) {
-  synthetic::Recipe recipe;
-  auto p = synthetic::make<double>(recipe);
-  Random random(2);
-  for (Index j = 0; j < 60; ++j) p.X(6, j) = 2 * random.normal();  // a broken sensor
-  Options o = training_options(Level::feature);
-  o.normalize = Normalize::none;
-  const auto result = fit<double>(p.problem(), o, {});
-  const Model<double> model = result;
+  auto p = synthetic::make<double>({});
+  eigen(p.X).row(6) = 2 * eigen(synthetic::gaussian<double>(1, 60, 2));  // a broken sensor
+  const Model<double> model = fit<double>(p.problem(), training_options(Level::feature), {});
   ASSERT_EQ(model.weights.size(), 20u);
-  const auto e = model.encode(p.problem(), {}, {});
-  EXPECT_EQ(e.weights, model.weights);
-  Problem<double> one{p.X.view().columns(3, 1), {}};
-  const auto alone = model.encode(one, {}, {});
-  for (Index k = 0; k < 8; ++k) EXPECT_NEAR(alone.codes(k, 0), e.codes(k, 3), 1e-6) << "new samples do not vote";
+  EXPECT_EQ(model.encode(p.problem()).weights, model.weights);
 }
 
 TEST(Encode, CodesOfASampleDoNotDependOnTheOthers) {
   synthetic::Recipe recipe;
   recipe.bad_entries = 0.1;
   const auto p = synthetic::make<double>(recipe);
-  for (const Level level : {Level::sample, Level::element}) {
-    const auto model = planted_model(p, level, level == Level::sample ? 0.5 : 0.05);
-    const auto together = model.encode(p.problem(), {}, {});
+  for (const Level level : zoo::kLevels) {
+    auto model = planted_model(p, level, level == Level::sample ? 0.5 : 0.05);
+    if (level == Level::feature) model.weights.assign(20, 0.5);
+    const auto together = model.encode(p.problem());
     int first = together.iterations;
     for (Index j = 0; j < 60; j += 7) {
-      const auto alone = model.encode({p.X.view().columns(j, 1), {}}, {}, {});
+      const auto alone = model.encode({p.X.view().columns(j, 1)});
       EXPECT_LE(alone.iterations, together.iterations);
       first = std::min(first, alone.iterations);
-      for (Index k = 0; k < 8; ++k) EXPECT_NEAR(alone.codes(k, 0), together.codes(k, j), 1e-6) << name_of(level) << j;
+      EXPECT_LE(distance(alone.codes, Matrix<double>(together.codes.view().columns(j, 1))), 1e-6) << name_of(level);
     }
-    EXPECT_TRUE(level == Level::sample || first < together.iterations)
-        << "all stop at the same time: nothing is tested";
+    EXPECT_TRUE(level != Level::element || first < together.iterations) << "all stop at once: nothing is tested";
   }
 }
 
@@ -275,66 +197,52 @@ TEST(Encode, ScoresLieInTheUnitIntervalAndAreNaNWhereNothingIsObserved) {
   synthetic::Recipe recipe;
   recipe.bad_samples = 0.1;
   auto p = synthetic::make<double>(recipe);
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  for (Index i = 0; i < 20; ++i) p.X(i, 4) = nan;
-  p.X(3, 9) = nan;
-  for (const Level level : {Level::none, Level::sample, Level::feature, Level::element}) {
-    Options o = training_options(level);
-    o.normalize = Normalize::none;
-    const Model<double> model = fit<double>(p.problem(), o, {});
-    EXPECT_GT(model.entry_lambda, 0) << name_of(level);
-    const auto trust = model.score(p.problem(), {}, {});
+  const auto planted = planted_model(p);
+  eigen(p.X).col(4).setConstant(std::nan(""));
+  p.X(3, 9) = std::nan("");
+  const auto check = [&](const Trust<double>& trust, const std::string& where) {
     ASSERT_EQ(trust.outlier_score.size(), 60u);
     for (Index j = 0; j < 60; ++j) {
-      const double s = trust.outlier_score[static_cast<std::size_t>(j)];
-      EXPECT_EQ(std::isnan(s), j == 4) << name_of(level) << " sample " << j;
-      EXPECT_TRUE(j == 4 || (s >= 0 && s <= 1)) << name_of(level) << " sample " << j;
       double sum = 0, count = 0;
       for (Index i = 0; i < 20; ++i) {
         const double c = trust.confidence(i, j);
-        EXPECT_EQ(std::isnan(c), std::isnan(p.X(i, j)));
+        ASSERT_EQ(std::isnan(c), std::isnan(p.X(i, j))) << where;
         if (std::isnan(c)) continue;
-        EXPECT_TRUE(c >= 0 && c <= 1);
+        ASSERT_TRUE(c >= 0 && c <= 1) << where;
         sum += 1 - c;
         ++count;
       }
-      if (count > 0) {
-        EXPECT_NEAR(s, sum / count, 1e-12);
-      }
+      if (count == 0)
+        EXPECT_TRUE(std::isnan(trust.outlier_score[j])) << where << ", sample " << j;
+      else
+        EXPECT_NEAR(trust.outlier_score[j], sum / count, 1e-12) << where << ", sample " << j;
     }
+  };
+  for (const Level level : zoo::kLevels) {
+    const Model<double> model = fit<double>(p.problem(), training_options(level), {});
+    EXPECT_GT(model.entry_lambda, 0) << name_of(level);
+    check(model.score(p.problem()), std::string(name_of(level)));
   }
-  // outliers of gross size stand out
-  const auto trust = planted_model(synthetic::make<double>(recipe)).score(p.problem(), {}, {});
-  std::vector<double> scores;
-  std::vector<bool> bad;
-  for (std::size_t j = 0; j < 60; ++j)
-    if (j != 4) {
-      scores.push_back(trust.outlier_score[j]);
-      bad.push_back(p.bad_sample[j]);
-    }
-  EXPECT_GT(auroc(scores, bad), 0.99);
+  auto trust = planted.score(p.problem());
+  check(trust, "planted");
+  trust.outlier_score[4] = 0;  // outliers of gross size stand out
+  EXPECT_GT(auroc({trust.outlier_score.begin(), trust.outlier_score.end()}, p.bad_sample), 0.99);
 }
 
-/// All user weights times c, beta and the pace's lambda with them: the same model of the same data
 TEST(Encode, InFoldsAnEntryIsJudgedByCodesThatHaveNotSeenIt) {
   synthetic::Recipe recipe;
   recipe.bad_entries = 0.05;
   const auto p = synthetic::make<double>(recipe);
-  EncodeOptions alone;
-  alone.folds = 1000;  // more than features: each by itself
   for (const Level level : {Level::none, Level::sample, Level::element}) {
     auto model = planted_model(p, level, level == Level::sample ? 1.0 : 0.05);
     model.held_out_lambda.assign(20, 1.0);
-    const auto trust = model.score(p.problem(), alone, {});
+    const auto trust = model.score(p.problem(), {.folds = 1000});  // more than features: each by itself
     for (const Index i : {0, 7, 19}) {
       Matrix<double> X = p.X;
-      for (Index j = 0; j < X.cols(); ++j) X(i, j) = std::numeric_limits<double>::quiet_NaN();
-      const auto e = model.encode({X.view(), {}}, {}, {});
-      for (Index j = 0; j < X.cols(); ++j) {
-        double residual = p.X(i, j);
-        for (Index k = 0; k < p.B.cols(); ++k) residual -= p.B(i, k) * e.codes(k, j);
-        EXPECT_NEAR(trust.confidence(i, j), std::max(0.0, 1 - residual * residual), 1e-5) << name_of(level);
-      }
+      eigen(X).row(i).setConstant(std::nan(""));
+      const auto left = (eigen(p.X) - eigen(p.B) * eigen(model.encode({X}).codes)).row(i).array().eval();
+      EXPECT_LE((eigen(trust.confidence).row(i).array() - (1 - left.square()).max(0)).abs().maxCoeff(), 1e-5)
+          << name_of(level);
     }
   }
 }
@@ -342,63 +250,52 @@ TEST(Encode, InFoldsAnEntryIsJudgedByCodesThatHaveNotSeenIt) {
 TEST(Encode, CalibrationTellsWhatIsUsualInFolds) {
   const auto p = synthetic::make<double>({});
   auto model = planted_model(p, Level::element);
-  const EncodeOptions plain{.folds = 0}, folds{.folds = 5};
-  EXPECT_EQ(model.score(p.problem(), {}, {}).confidence, model.score(p.problem(), plain, {}).confidence);
+  EXPECT_EQ(model.score(p.problem()).confidence, model.score(p.problem(), {.folds = 0}).confidence);
   const auto trust = calibrate(model, p.problem(), {}, {});
   ASSERT_EQ(model.held_out_lambda.size(), 20U);
-  EXPECT_EQ(model.score(p.problem(), {}, {}).confidence, trust.confidence);
-  EXPECT_EQ(model.score(p.problem(), folds, {}).confidence, trust.confidence);
+  EXPECT_EQ(model.score(p.problem()).confidence, trust.confidence);
+  EXPECT_EQ(model.score(p.problem(), {.folds = 5}).confidence, trust.confidence);
   // clean data: few of their entries are beyond three robust standard deviations
-  Index doubted = 0;
-  for (Index k = 0; k < trust.confidence.size(); ++k) doubted += trust.confidence.data()[k] < 0.5 ? 1 : 0;
-  EXPECT_LT(doubted, trust.confidence.size() / 10);
+  EXPECT_LT((eigen(trust.confidence).array() < 0.5).cast<double>().mean(), 0.1);
   // a feature never observed has a scale, too
   Matrix<double> holes = p.X;
-  for (Index j = 0; j < holes.cols(); ++j) holes(3, j) = std::numeric_limits<double>::quiet_NaN();
-  calibrate<double>(model, {holes.view(), {}}, {}, {});
+  eigen(holes).row(3).setConstant(std::nan(""));
+  calibrate<double>(model, {holes}, {}, {});
   EXPECT_GT(model.held_out_lambda[3], 0);
 }
 
+/// All user weights times c, beta and the pace's lambda with them: the same model of the same data
 TEST(Encode, ScoresDoNotDependOnTheUnitOfTheUserWeights) {
   synthetic::Recipe recipe;
   recipe.bad_entries = 0.05;
   const auto p = synthetic::make<double>(recipe);
   for (const Level level : {Level::none, Level::element}) {
-    std::vector<Vector<double>> scores;
-    for (const double unit : {1.0, 64.0}) {
-      Problem<double> problem = p.problem();
-      problem.weights.sample.assign(60, unit);
-      Options o = training_options(level);
-      o.normalize = Normalize::none;
-      o.alpha = o.gamma = 0;
-      const Model<double> model = fit<double>(problem, o, {});
-      scores.push_back(model.score(problem, {}, {}).outlier_score);
-    }
-    for (std::size_t j = 0; j < 60; ++j) EXPECT_NEAR(scores[1][j], scores[0][j], 1e-4) << name_of(level);
+    Options o = training_options(level);
+    o.alpha = o.gamma = 0;
+    const auto scores = [&](double unit) {
+      const Problem<double> problem{p.X, {Vector<double>(60, unit), {}, {}}};
+      return fit<double>(problem, o, {}).score(problem).outlier_score;
+    };
+    EXPECT_LE((eigen(scores(64)) - eigen(scores(1))).cwiseAbs().maxCoeff(), 1e-4) << name_of(level);
   }
 }
 
 TEST(Encode, MisuseIsNamed) {
+  using synthetic::expect_error;
   const auto p = synthetic::make<double>({}), other = synthetic::make<double>({19, 10, 8});
   const auto model = planted_model(p);
-  const std::string text = synthetic::error_of([&] { model.encode(other.problem(), {}, {}); });
-  EXPECT_NE(text.find("features of the data = 19"), std::string::npos) << text;
-  EXPECT_NE(text.find("= 20"), std::string::npos) << text;
-  EXPECT_NE(synthetic::error_of([&] { model.score(other.problem(), {}, {}); }), "accepted");
-  const Matrix<double> codes(7, 3), fit_codes(8, 3);
-  EXPECT_NE(synthetic::error_of([&] { model.reconstruct(codes, {}); }).find("= 7"), std::string::npos);
-  EXPECT_NE(synthetic::error_of([&] {
-              model.reconstruct(fit_codes, {1, 1});
-            }).find("sample_scale = 2"),
-            std::string::npos);
+  for (const char* part : {"features of the data = 19", "= 20"}) {
+    expect_error([&] { model.encode(other.problem()); }, part);
+    expect_error([&] { model.score(other.problem()); }, part);
+  }
+  expect_error([&] { model.reconstruct(Matrix<double>(7, 3)); }, "= 7");
+  expect_error([&] { model.reconstruct(Matrix<double>(8, 3), {1, 1}); }, "sample_scale = 2");
 }
 
 TEST(Encode, CancelledEncodingReturns) {
   const auto p = synthetic::make<double>({});
-  std::atomic<bool> cancel{true};
-  Control control;
-  control.cancel = &cancel;
-  const auto e = planted_model(p, Level::element).encode(p.problem(), {}, control);
+  const std::atomic<bool> cancel{true};
+  const auto e = planted_model(p, Level::element).encode(p.problem(), {}, {.cancel = &cancel});
   EXPECT_FALSE(e.report.converged);
   EXPECT_EQ(e.codes.cols(), 60);
 }

@@ -66,21 +66,13 @@ TEST(Limits, HolesUnitWeightsAndAGraphThatWeighsNothing) {
   synthetic::Recipe recipe;
   if (synthetic::small()) recipe.n = 25;
   const auto p = synthetic::make<double>(recipe);
-  Random random(4);
-  Matrix<double> nan = p.X, junk = p.X;
-  Weights<double> holes, ones;
-  holes.entry = Matrix<double>(recipe.m, recipe.n, 1.0);
+  const auto holes = synthetic::punch(p.X, 0.15);
+  Weights<double> ones;
   ones.sample.assign(recipe.n, 1.0);
-  for (Index u = 0; u < nan.size(); ++u)
-    if (random.uniform() < 0.15) {
-      nan.data()[u] = std::numeric_limits<double>::quiet_NaN();
-      junk.data()[u] = 1e3 * random.normal();
-      holes.entry.data()[u] = 0;
-    }
   for (const Level level : kLevels) {
     const std::string where(name_of(level));
     const Options o = short_options(level);
-    expect_same(run<double>({nan}, o), run<double>({junk, holes}, o), where);
+    expect_same(run<double>({holes.nan}, o), run<double>({holes.junk, holes.weights}, o), where);
     expect_same(run<double>({p.X}, o), run<double>({p.X, ones}, o), where);
     Options off = o, none = o;
     off.alpha = off.gamma = 0;

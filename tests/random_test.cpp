@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <Eigen/Core>
+#include <cmath>
 
 namespace {
 
@@ -28,41 +29,24 @@ TEST(Random, StateIsTheWholeGenerator) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(a.bits(), b.bits());
 }
 
-TEST(Random, UniformHasTheRightMomentsAndRange) {
+TEST(Random, UniformAndNormalHaveTheRightMoments) {
   Random random(1);
   const int n = 200000;
-  double sum = 0, square = 0, low = 1, high = 0;
-  for (int i = 0; i < n; ++i) {
-    const double u = random.uniform();
-    low = std::min(low, u);
-    high = std::max(high, u);
-    sum += u;
-    square += u * u;
-  }
-  EXPECT_GE(low, 0);
-  EXPECT_LT(high, 1);
-  EXPECT_NEAR(sum / n, 0.5, 5 * std::sqrt(1.0 / 12 / n));
-  EXPECT_NEAR(square / n, 1.0 / 3, 5 * std::sqrt(4.0 / 45 / n));
-}
-
-TEST(Random, NormalHasTheRightMoments) {
-  Random random(2);
-  const int n = 200000;
-  double power[5] = {};
-  for (int i = 0; i < n; ++i) {
-    const double z = random.normal();
-    ASSERT_TRUE(std::isfinite(z));
-    double p = 1;
-    for (double& s : power) {
-      s += p;
-      p *= z;
-    }
-  }
-  // E z^p = 0, 1, 0, 3 for p = 1 .. 4, with variances 1, 2, 15, 96
-  EXPECT_NEAR(power[1] / n, 0, 5 * std::sqrt(1.0 / n));
-  EXPECT_NEAR(power[2] / n, 1, 5 * std::sqrt(2.0 / n));
-  EXPECT_NEAR(power[3] / n, 0, 5 * std::sqrt(15.0 / n));
-  EXPECT_NEAR(power[4] / n, 3, 5 * std::sqrt(96.0 / n));
+  const Eigen::ArrayXd u = Eigen::ArrayXd::NullaryExpr(n, [&] { return random.uniform(); }),
+                       z = Eigen::ArrayXd::NullaryExpr(n, [&] { return random.normal(); });
+  EXPECT_GE(u.minCoeff(), 0);
+  EXPECT_LT(u.maxCoeff(), 1);
+  ASSERT_TRUE(z.allFinite());
+  // the mean of a power, and its variance
+  const auto expect_moment = [&](const Eigen::ArrayXd& x, int power, double mean, double variance) {
+    EXPECT_NEAR(x.pow(power).mean(), mean, 5 * std::sqrt(variance / n)) << power;
+  };
+  expect_moment(u, 1, 0.5, 1.0 / 12);
+  expect_moment(u, 2, 1.0 / 3, 4.0 / 45);
+  expect_moment(z, 1, 0, 1);
+  expect_moment(z, 2, 1, 2);
+  expect_moment(z, 3, 0, 15);
+  expect_moment(z, 4, 3, 96);
 }
 
 TEST(Random, BelowIsUniformAndInRange) {

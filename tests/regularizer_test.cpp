@@ -100,7 +100,8 @@ TEST(Regularizer, ClosedFormsOfTheTable) {
       const bool in = l < lambda;
       EXPECT_EQ(Hard::weight(l, lambda), in ? 1 : 0);
       EXPECT_NEAR(Linear::weight(l, lambda), std::max(0.0, 1 - l / lambda), 1e-15);
-      EXPECT_NEAR(Polynomial{4}.weight(l, lambda), in ? std::cbrt(1 - l / lambda) : 0, 1e-14);
+      for (const double power : {2.0, 4.0})
+        EXPECT_NEAR(Polynomial{power}.weight(l, lambda), in ? std::pow(1 - l / lambda, 1 / (power - 1)) : 0, 1e-14);
       EXPECT_NEAR(Welsch::weight(l, lambda), std::exp(-l / lambda), 1e-15);
       const double l1 = lambda, l2 = 0.3 * lambda, z = l1 * l2 / (l1 - l2);
       EXPECT_NEAR(Mixture{0.3}.weight(l, lambda), l <= l2 ? 1 : (l >= l1 ? 0 : z / l - z / l1), 1e-14);
@@ -115,7 +116,8 @@ TEST(Regularizer, ValuesOfTheTable) {
   for (const double v : {0.0, 0.3, 0.8, 1.0}) {
     EXPECT_NEAR(Hard::value(v, lambda), -lambda * v, 1e-15);
     EXPECT_NEAR(Linear::value(v, lambda), lambda * (v * v / 2 - v), 1e-15);
-    EXPECT_NEAR(Polynomial{3}.value(v, lambda), lambda * (v * v * v / 3 - v), 1e-15);
+    for (const double power : {2.0, 3.0})
+      EXPECT_NEAR(Polynomial{power}.value(v, lambda), lambda * (std::pow(v, power) / power - v), 1e-15);
     EXPECT_NEAR(Welsch::value(v, lambda), v > 0 ? lambda * (v * std::log(v) - v) : 0, 1e-15);
     const double z = 0.7 * 0.35 / 0.35;
     EXPECT_NEAR(Mixture{0.5}.value(v, lambda), -z * std::log(v + z / lambda), 1e-15);
@@ -124,19 +126,6 @@ TEST(Regularizer, ValuesOfTheTable) {
     const double slope = (Logarithmic{10}.value(v + h, lambda) - Logarithmic{10}.value(v - h, lambda)) / (2 * h);
     EXPECT_NEAR(slope, 10 * (zeta - std::pow(zeta, v)), 1e-6);
   }
-}
-
-TEST(Regularizer, PolynomialOfPowerTwoIsLinear) {
-  for (const double lambda : kLambdas)
-    for (const double ratio : kRatios) {
-      EXPECT_EQ(Polynomial{2}.weight(ratio * lambda, lambda), Linear::weight(ratio * lambda, lambda));
-      const double v = std::min(1.0, ratio);
-      EXPECT_NEAR(Polynomial{2}.value(v, lambda), Linear::value(v, lambda), 1e-15 * lambda);
-    }
-}
-
-TEST(Regularizer, EveryoneTrustsAZeroLossFully) {
-  for (const auto& r : all()) EXPECT_NEAR(pace_weight(r, 0, 0.4), 1, 1e-15) << name_of(r);
 }
 
 TEST(Regularizer, NamesParseAndRoundTrip) {
@@ -153,9 +142,9 @@ TEST(Regularizer, NamesParseAndRoundTrip) {
 
 TEST(Regularizer, UnknownNameIsRejectedWithTheChoices) {
   for (const char* bad : {"", "Linear", "lin", "hard "}) {
-    const std::string text = synthetic::error_of([&] { parse_regularizer(bad); });
-    EXPECT_NE(text.find(std::string("regularizer = ") + bad), std::string::npos) << text;
-    for (const auto name : regularizer_names()) EXPECT_NE(text.find(name), std::string::npos) << text << name;
+    const auto parse = [&] { parse_regularizer(bad); };
+    synthetic::expect_error(parse, std::string("regularizer = ") + bad);
+    for (const auto name : regularizer_names()) synthetic::expect_error(parse, std::string(name));
   }
 }
 
@@ -176,10 +165,7 @@ TEST(Regularizer, BadParametersAreRejectedWithNameValueAndRule) {
                                          {Mixture{1}, "mixture_ratio", "= 1", "in (0, 1)"},
                                          {Mixture{-2}, "mixture_ratio", "= -2", "in (0, 1)"},
                                          {Mixture{nan}, "mixture_ratio", "nan", "in (0, 1)"}}) {
-    const std::string text = synthetic::error_of([&] { validate(c.bad); });
-    EXPECT_NE(text.find(c.name), std::string::npos) << text;
-    EXPECT_NE(text.find(c.value), std::string::npos) << text;
-    EXPECT_NE(text.find(c.rule), std::string::npos) << text;
+    for (const auto& part : {c.name, c.value, c.rule}) synthetic::expect_error([&] { validate(c.bad); }, part);
   }
 }
 

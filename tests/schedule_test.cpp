@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "algebra/random.hpp"
 
@@ -14,11 +15,7 @@ using namespace pacewise;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 ScheduleState in_phase(Phase phase, double lambda, int done = 0) {
-  ScheduleState state;
-  state.phase = phase;
-  state.lambda = lambda;
-  state.in_phase = done;
-  return state;
+  return {.phase = phase, .in_phase = done, .lambda = lambda};
 }
 
 /// Runs the schedule on losses that do not depend on it; the objective falls steeply, so nothing stalls.
@@ -35,17 +32,14 @@ std::vector<ScheduleState> run(const Options& options, const LossSummary& losses
   return out;
 }
 
-int count(const std::vector<ScheduleState>& states, Phase phase) {
-  int n = 0;
-  for (const auto& s : states) n += s.phase == phase ? 1 : 0;
-  return n;
+std::map<Phase, int> counts(const std::vector<ScheduleState>& states) {
+  std::map<Phase, int> out;
+  for (const auto& s : states) ++out[s.phase];
+  return out;
 }
 
-TEST(Schedule, NamesOfPhasesAndPaces) {
+TEST(Schedule, NamesOfPhasesPacesAndLevels) {
   EXPECT_EQ(name_of(Phase::plain), "plain");
-  EXPECT_EQ(name_of(Phase::warm), "warm");
-  EXPECT_EQ(name_of(Phase::paced), "paced");
-  EXPECT_EQ(name_of(Phase::held), "held");
   EXPECT_EQ(name_of(Phase::polish), "polish");
   for (const Pace pace : {Pace::geometric, Pace::quantile}) EXPECT_EQ(parse<Pace>(name_of(pace)), pace);
   EXPECT_THROW(parse<Pace>("linear"), Error);
@@ -55,37 +49,25 @@ TEST(Schedule, NamesOfPhasesAndPaces) {
 }
 
 TEST(Schedule, PhasesComeInOrderWithTheirCounts) {
-  Options options{.pace = Pace::quantile};
-  options.plain_iter = 3;
-  options.warm_iter = 4;
-  options.pace = Pace::quantile;
-  options.pace_iter = 6;
-  options.polish = 5;
-  const auto states = run(options, {1, 0.5, 0.9});
-  EXPECT_EQ(count(states, Phase::plain), 3);
-  EXPECT_EQ(count(states, Phase::warm), 4);
-  EXPECT_EQ(count(states, Phase::paced), 6);
-  EXPECT_EQ(count(states, Phase::polish), 5);
-  EXPECT_EQ(count(states, Phase::held), 0);
+  const auto states =
+      run({.pace = Pace::quantile, .pace_iter = 6, .plain_iter = 3, .warm_iter = 4, .polish = 5}, {1, 0.5, 0.9});
+  EXPECT_EQ(counts(states),
+            (std::map<Phase, int>{{Phase::plain, 3}, {Phase::warm, 4}, {Phase::paced, 6}, {Phase::polish, 5}}));
   for (std::size_t i = 1; i < states.size(); ++i) EXPECT_GE(states[i].phase, states[i - 1].phase);
   EXPECT_FALSE(states.back().stalled);
   for (const auto& s : states) EXPECT_EQ(std::isinf(s.lambda), s.phase != Phase::paced) << name_of(s.phase);
 }
 
 TEST(Schedule, PlainAndWarmMayBeLeftOut) {
-  Options options{.pace = Pace::quantile};
-  options.plain_iter = options.warm_iter = 0;
-  EXPECT_EQ(run(options, {1, 0.5, 0.9}).front().phase, Phase::paced);
-  options.warm_iter = 1;
-  const auto states = run(options, {1, 0.5, 0.9});
-  EXPECT_EQ(states[0].phase, Phase::warm);
-  EXPECT_EQ(states[1].phase, Phase::paced);
+  for (const int warm : {0, 1}) {
+    const auto states = run({.pace = Pace::quantile, .plain_iter = 0, .warm_iter = warm}, {1, 0.5, 0.9});
+    EXPECT_EQ(states[0].phase, warm == 0 ? Phase::paced : Phase::warm);
+    EXPECT_EQ(states[1].phase, Phase::paced);
+  }
 }
 
 TEST(Schedule, GeometricRunsUntilEveryUnitIsInThenPolishes) {
-  Options options{.pace = Pace::quantile};
-  options.pace = Pace::geometric;
-  options.mu = 1.5;
+  const Options options{.pace = Pace::geometric, .mu = 1.5};
   const auto states = run(options, {10, 1, 0});
   double lambda = 1;
   for (const auto& s : states) {
@@ -94,51 +76,34 @@ TEST(Schedule, GeometricRunsUntilEveryUnitIsInThenPolishes) {
     lambda *= 1.5;
   }
   // 1.5^5 < 10 < 1.5^6: seven values, the last of which lets everything in
-  EXPECT_EQ(count(states, Phase::paced), 7);
+  EXPECT_EQ(counts(states)[Phase::paced], 7);
   EXPECT_EQ(states.back().phase, Phase::polish);
   EXPECT_TRUE(std::isinf(states.back().lambda));
-}
-
-TEST(Schedule, GeometricKeepsGoingWhileTheLargestLossEqualsLambda) {
-  Options options{.pace = Pace::quantile};
-  options.pace = Pace::geometric;
+  // it goes on while the largest loss equals lambda
   EXPECT_EQ(advance(in_phase(Phase::paced, 2, 1), {2, 0, 0}, options).phase, Phase::paced);
   EXPECT_EQ(advance(in_phase(Phase::paced, 2, 1), {std::nextafter(2.0, 0.0), 0, 0}, options).phase, Phase::polish);
 }
 
 TEST(Schedule, WithoutPolishTheLastLambdaIsHeld) {
-  Options options{.pace = Pace::quantile};
-  options.polish = 0;
   for (const Pace pace : {Pace::geometric, Pace::quantile}) {
-    options.pace = pace;
-    const ScheduleState before = in_phase(Phase::paced, 3, options.pace_iter);
-    const ScheduleState after = advance(before, {1, 0, 9}, options);
-    EXPECT_EQ(after.phase, Phase::held);
-    EXPECT_EQ(after.lambda, 3);
-    EXPECT_EQ(after.in_phase, 0);
-    const ScheduleState later = advance(after, {100, 50, 70}, options);
-    EXPECT_EQ(later.phase, Phase::held) << "held means held";
-    EXPECT_EQ(later.lambda, 3);
+    const Options options{.pace = pace, .polish = 0};
+    ScheduleState state = in_phase(Phase::paced, 3, options.pace_iter);
+    for (const LossSummary& losses : {LossSummary{1, 0, 9}, LossSummary{100, 50, 70}}) {
+      state = advance(state, losses, options);
+      EXPECT_EQ(state.phase, Phase::held);
+      EXPECT_EQ(state.lambda, 3);
+    }
   }
 }
 
 TEST(Schedule, QuantileSharesRunFromSelectToFinal) {
-  Options options{.pace = Pace::quantile};
-  options.pace = Pace::quantile;
-  options.select = 0.4;
-  options.final = 0.9;
-  options.pace_iter = 11;
-  EXPECT_DOUBLE_EQ(quantile_share(options, 0), 0.4);
-  EXPECT_DOUBLE_EQ(quantile_share(options, 5), 0.65);
-  EXPECT_DOUBLE_EQ(quantile_share(options, 10), 0.9);
-  EXPECT_DOUBLE_EQ(quantile_share(options, 50), 0.9);
-  for (int step = 1; step < 12; ++step) EXPECT_GE(quantile_share(options, step), quantile_share(options, step - 1));
+  const Options options{.pace = Pace::quantile, .select = 0.4, .final = 0.9, .pace_iter = 11};
+  for (const auto& [step, share] : {std::pair{0, 0.4}, {1, 0.45}, {5, 0.65}, {10, 0.9}, {50, 0.9}})
+    EXPECT_NEAR(quantile_share(options, step), share, 1e-15);
 }
 
 TEST(Schedule, QuantileTakesTheTargetOfEveryIteration) {
-  Options options{.pace = Pace::quantile};
-  options.pace = Pace::quantile;
-  options.pace_iter = 4;
+  const Options options{.pace = Pace::quantile, .pace_iter = 4};
   const ScheduleState first = advance(in_phase(Phase::warm, kInfinity, options.warm_iter), {9, 2, 0}, options);
   EXPECT_EQ(first.phase, Phase::paced);
   EXPECT_EQ(first.lambda, 2);
@@ -149,33 +114,27 @@ TEST(Schedule, QuantileTakesTheTargetOfEveryIteration) {
 }
 
 TEST(Schedule, NothingToPaceGoesStraightOn) {
-  Options options{.pace = Pace::quantile};
-  EXPECT_EQ(advance(in_phase(Phase::warm, kInfinity, options.warm_iter), {0, 0, 0}, options).phase, Phase::polish);
-  EXPECT_EQ(advance(in_phase(Phase::paced, 1, 2), {0, 0, 0}, options).phase, Phase::polish);
-  options.polish = 0;
-  const auto held = advance(in_phase(Phase::warm, kInfinity, options.warm_iter), {0, 0, 0}, options);
-  EXPECT_EQ(held.phase, Phase::held);
-  EXPECT_TRUE(std::isinf(held.lambda));
+  const Options polished{.pace = Pace::quantile}, held{.pace = Pace::quantile, .polish = 0};
+  const ScheduleState warm = in_phase(Phase::warm, kInfinity, polished.warm_iter);
+  EXPECT_EQ(advance(warm, {0, 0, 0}, polished).phase, Phase::polish);
+  EXPECT_EQ(advance(in_phase(Phase::paced, 1, 2), {0, 0, 0}, polished).phase, Phase::polish);
+  EXPECT_EQ(advance(warm, {0, 0, 0}, held).phase, Phase::held);
+  EXPECT_TRUE(std::isinf(advance(warm, {0, 0, 0}, held).lambda));
 }
 
 TEST(Schedule, LevelNoneStaysInWarmUntilItStalls) {
-  Options options{.pace = Pace::quantile};
-  options.exact_steps = true;
-  options.level = Level::none;
-  options.max_iter = 40;
+  const Options options{.level = Level::none, .pace = Pace::quantile, .max_iter = 40, .exact_steps = true};
   const auto states = run(options, {1, 0.5, 0.7});
   EXPECT_EQ(states.size(), 40u);
-  EXPECT_EQ(count(states, Phase::warm), 40 - options.plain_iter);
+  EXPECT_EQ(counts(states)[Phase::warm], 40 - options.plain_iter);
   ScheduleState state = in_phase(Phase::warm, kInfinity, 3);
   state.last_objective = 5;
   state = conclude(state, 5, 5, 9, options);
-  EXPECT_TRUE(state.finished);
-  EXPECT_TRUE(state.stalled);
+  EXPECT_TRUE(state.finished && state.stalled);
 }
 
 TEST(Schedule, StallCountsOnlyAtAFixedPhaseAndLambda) {
-  Options options{.pace = Pace::quantile};
-  options.exact_steps = true;
+  Options options{.pace = Pace::quantile, .exact_steps = true};
   for (const Phase phase : {Phase::plain, Phase::warm, Phase::paced, Phase::held, Phase::polish}) {
     const bool last = phase == Phase::held || phase == Phase::polish;
     ScheduleState state = in_phase(phase, last ? 1 : 2);
@@ -211,9 +170,7 @@ TEST(Schedule, CheapStepsThatStallAreFollowedByExactOnes) {
 }
 
 TEST(Schedule, StallIsRelativeToTheMagnitude) {
-  Options options{.pace = Pace::quantile};
-  options.exact_steps = true;
-  options.tol = 1e-3;
+  const Options options{.pace = Pace::quantile, .tol = 1e-3, .exact_steps = true};
   ScheduleState state = in_phase(Phase::polish, kInfinity);
   state.last_objective = 1;
   EXPECT_FALSE(conclude(state, 1 - 2e-3, 1, 5, options).stalled);
@@ -232,8 +189,7 @@ TEST(Schedule, MaxIterEndsAnyPhase) {
 }
 
 TEST(Schedule, ReopeningJudgesByTheLimitsOfNow) {
-  Options options{.pace = Pace::quantile};
-  options.max_iter = 5;
+  Options options{.pace = Pace::quantile, .max_iter = 5};
   const ScheduleState limited = conclude(in_phase(Phase::warm, kInfinity, 1), 3, 3, 5, options);
   ASSERT_TRUE(limited.finished);
   EXPECT_TRUE(reopen(limited, 5, options).finished);
@@ -247,19 +203,13 @@ TEST(Schedule, ReopeningJudgesByTheLimitsOfNow) {
   EXPECT_TRUE(reopen(polished, 3, options).finished) << "what stalled stays stalled";
 }
 
-TEST(Schedule, LossQuantileSharesOfDistinctLosses) {
+TEST(LossQuantile, SharesOfDistinctLosses) {
   const Vector<double> losses = {5, 1, 9, 3, 7, 2, 8, 4, 10, 6};
   for (int share = 1; share <= 10; ++share) {
-    Vector<double> copy = losses;
-    const double lambda = loss_quantile(copy, share / 10.0);
-    int below = 0;
-    for (const double l : losses) below += l < lambda ? 1 : 0;
-    EXPECT_EQ(below, share) << "share " << share / 10.0;
-    EXPECT_EQ(copy.size(), losses.size());
+    const double lambda = loss_quantile(losses, share / 10.0);
+    EXPECT_EQ(std::count_if(losses.begin(), losses.end(), [&](double l) { return l < lambda; }), share);
   }
-  Vector<double> copy = losses;
-  EXPECT_GT(loss_quantile(copy, 1), 10) << "share 1 lets the largest in";
-  EXPECT_LT(loss_quantile(copy, 1), 10.001);
+  EXPECT_LT(loss_quantile(losses, 1), 10.001) << "barely above the largest";
 }
 
 template <class T>
@@ -301,12 +251,9 @@ TEST(LossQuantile, OfLossesInPiecesOnAnyNumberOfThreads) {
     l = kind < 0.2 ? 0.0 : kind < 0.4 ? 1e-13 * random.uniform() : kind < 0.6 ? 0.25 : std::exp(random.normal());
   }
   for (const double share : {0.01, 0.2, 0.3, 0.9, 1.0}) {
-    Control alone;
-    alone.threads = 1;
-    const double expected = loss_quantile(losses, share, {}, alone);
+    const double expected = loss_quantile(losses, share, {}, {.threads = 1});
     for (const int threads : {1, 2, 3}) {
-      Control control;
-      control.threads = threads;
+      const Control control{.threads = threads};
       EXPECT_EQ(loss_quantile(losses, share, {}, control), expected) << share;
       const LossesInPieces<double> in_pieces = [&](const auto& use) {
         parallel_blocks(size / piece, control,
@@ -317,7 +264,7 @@ TEST(LossQuantile, OfLossesInPiecesOnAnyNumberOfThreads) {
   }
 }
 
-TEST(Schedule, LossQuantileIgnoresZeros) {
+TEST(LossQuantile, IgnoresZeros) {
   Vector<float> losses(1000, 0.0f);
   for (std::size_t i = 0; i < 300; ++i) losses[3 * i] = static_cast<float>(i + 1);
   EXPECT_EQ(loss_quantile(losses, 0.5), 151) << "the median of 1 .. 300, not of 700 zeros and them";
@@ -325,41 +272,24 @@ TEST(Schedule, LossQuantileIgnoresZeros) {
   rounding[17] = 2;
   rounding[400] = 3;
   EXPECT_EQ(loss_quantile(rounding, 0.5), 3) << "what is left of an exact reconstruction is rounding";
+  for (const Vector<double>& nothing : {Vector<double>{}, Vector<double>(5, 0.0)})
+    for (const double share : {0.5, 1.0}) EXPECT_EQ(loss_quantile(nothing, share), 0);
 }
 
-TEST(Schedule, LossQuantileOfNothing) {
-  Vector<double> none, zeros(5, 0.0);
-  EXPECT_EQ(loss_quantile(none, 0.5), 0);
-  EXPECT_EQ(loss_quantile(zeros, 0.5), 0);
-  EXPECT_EQ(loss_quantile(zeros, 1), 0);
-}
-
-TEST(Schedule, LossQuantileOfTiesIsTheTiedValue) {
-  Vector<double> ties = {1, 2, 2, 2, 2, 2, 2, 3};
-  EXPECT_EQ(loss_quantile(ties, 0.5), 2);
-  EXPECT_EQ(loss_quantile(ties, 0.2), 2);
-  EXPECT_EQ(loss_quantile(ties, 0.875), 3);
-}
-
-TEST(Schedule, LossQuantileLetsSomebodyInWhereverThereIsALoss) {
+TEST(LossQuantile, OfTies) {
+  const Vector<double> ties = {1, 2, 2, 2, 2, 2, 2, 3};
+  for (const auto& [share, expected] : {std::pair{0.5, 2.0}, {0.2, 2.0}, {0.875, 3.0}})
+    EXPECT_EQ(loss_quantile(ties, share), expected);
+  // somebody is let in, and not barely: the linear weight 1 - l / lambda of the smallest has to count
   for (const Vector<double>& losses : {Vector<double>{3}, Vector<double>(9, 3.0), Vector<double>{3, 3, 3, 3, 8}})
-    for (const double share : {0.1, 0.5, 0.7, 1.0}) {
-      Vector<double> copy = losses;
-      // not barely: the linear weight 1 - l / lambda of the smallest has to count
-      EXPECT_GT(loss_quantile(copy, share), 1.1 * 3) << losses.size() << " losses, share " << share;
-    }
-}
-
-TEST(Schedule, LossQuantileIsMonotoneInTheShare) {
-  Vector<double> losses;
-  for (int i = 0; i < 57; ++i) losses.push_back(static_cast<double>((i * 37) % 23));
+    for (const double share : {0.1, 0.5, 0.7, 1.0})
+      EXPECT_GT(loss_quantile(losses, share), 1.1 * 3) << losses.size() << " losses, share " << share;
+  Vector<double> many;
+  for (int i = 0; i < 57; ++i) many.push_back(static_cast<double>((i * 37) % 23));
   double last = 0;
   for (double share = 0.01; share <= 1; share += 0.01) {
-    Vector<double> copy = losses;
-    const double lambda = loss_quantile(copy, share);
-    EXPECT_GE(lambda, last);
-    EXPECT_GT(lambda, 0);
-    last = lambda;
+    EXPECT_GE(loss_quantile(many, share), last) << "monotone";
+    last = loss_quantile(many, share);
   }
 }
 

@@ -63,6 +63,26 @@ void expect_error(const Call& call, const std::string& part) {
   EXPECT_NE(error_of(call).find(part), std::string::npos) << error_of(call) << "; expected: " << part;
 }
 
+/// The same missing entries in three ways of saying it: NaN, weight 0, and weight 0 of numbers that mean nothing
+template <class T>
+struct Holes {
+  Matrix<T> nan, junk;
+  Weights<T> weights;
+};
+template <class T>
+Holes<T> punch(const Matrix<T>& X, double share, std::uint64_t seed = 4) {
+  Random random(seed);
+  Holes<T> out{X, X, {}};
+  out.weights.entry = Matrix<T>(X.rows(), X.cols(), T(1));
+  for (Index u = 0; u < X.size(); ++u)
+    if (random.uniform() < share) {
+      out.nan.data()[u] = std::numeric_limits<T>::quiet_NaN();
+      out.junk.data()[u] = static_cast<T>(1e3 * random.normal());
+      out.weights.entry.data()[u] = 0;
+    }
+  return out;
+}
+
 struct Recipe {
   Index m = 20, n = 60, r = 8;
   Index active = 2;  // atoms per sample

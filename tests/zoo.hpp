@@ -75,12 +75,14 @@ Instance<T> make(const Shape& shape, Level level, std::uint64_t seed) {
   const Index m = shape.m, n = shape.n, r = shape.r;
   p.B = Matrix<T>(m, r);
   for (Index k = 0; k < r; ++k) {
+    double norm = 0;
     for (Index i = 0; i < m; ++i) {
       double b = random.normal();
       if (shape.near_duplicates && k % 2 == 1) b = static_cast<double>(p.B(i, k - 1)) + 2e-4 * b;
       p.B(i, k) = static_cast<T>(b);
+      norm += b * b;
     }
-    eigen(p.B).col(k) = eigen(p.B).col(k).template cast<double>().normalized().template cast<T>();
+    for (Index i = 0; i < m; ++i) p.B(i, k) = static_cast<T>(static_cast<double>(p.B(i, k)) / std::sqrt(norm));
   }
   p.S = Matrix<T>(r, n);
   for (Index j = 0; j < n; ++j)
