@@ -67,7 +67,7 @@ TEST(Random, BelowIsUniformAndInRange) {
 
 TEST(Random, DrawFollowsTheWeights) {
   Random random(4);
-  const std::vector<double> weight{0, 1, 0, 5, 2, 0};
+  const pacewise::Vector<double> weight{0, 1, 0, 5, 2, 0};
   const int n = 80000;
   std::vector<int> count(weight.size());
   for (int i = 0; i < n; ++i) ++count[static_cast<std::size_t>(random.draw(weight))];

@@ -217,7 +217,7 @@ void expect_ranks_of_sorted_losses() {
   Random random(3);
   for (const double decades : {0.0, 1.0, 30.0}) {  // all of one class, and of very many
     Vector<T> losses(2000);
-    std::vector<char> observed(losses.size());
+    Vector<char> observed(losses.size());
     Vector<T> sorted;
     for (std::size_t u = 0; u < losses.size(); ++u) {
       losses[u] = static_cast<T>(std::pow(10.0, -decades * random.uniform()) * (1 + 1e-3 * random.uniform()));

@@ -16,7 +16,7 @@ using Labels = std::vector<std::int32_t>;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-double total(const Matrix<double>& w, const std::vector<Index>& column_of) {
+double total(const Matrix<double>& w, const Vector<Index>& column_of) {
   double sum = 0;
   for (Index i = 0; i < w.rows(); ++i)
     if (column_of[at(i)] >= 0) sum += w(i, column_of[at(i)]);
@@ -45,7 +45,7 @@ TEST(BestAssignment, IsTheBestOfAllPermutations) {
     Matrix<double> w(rows, cols);
     for (Index j = 0; j < cols; ++j)
       for (Index i = 0; i < rows; ++i) w(i, j) = integers ? static_cast<double>(random.below(7) - 3) : random.normal();
-    const std::vector<Index> match = best_assignment(w);
+    const Vector<Index> match = best_assignment(w);
     ASSERT_EQ(match.size(), at(rows));
     std::vector<int> used(at(cols), 0);
     Index pairs = 0;
@@ -64,7 +64,7 @@ TEST(BestAssignment, IsTheBestOfAllPermutations) {
 TEST(BestAssignment, FindsAHiddenPermutation) {
   const Index k = 150;
   Random random(2);
-  std::vector<Index> hidden(at(k));
+  Vector<Index> hidden(at(k));
   std::iota(hidden.begin(), hidden.end(), Index{0});
   for (Index i = k - 1; i > 0; --i) std::swap(hidden[at(i)], hidden[at(random.below(i + 1))]);
   Matrix<double> w(k, k);
@@ -75,10 +75,10 @@ TEST(BestAssignment, FindsAHiddenPermutation) {
 
 TEST(BestAssignment, LimitCases) {
   EXPECT_TRUE(best_assignment(Matrix<double>()).empty());
-  EXPECT_EQ(best_assignment(Matrix<double>(2, 0)), (std::vector<Index>{-1, -1}));
+  EXPECT_EQ(best_assignment(Matrix<double>(2, 0)), (Vector<Index>{-1, -1}));
   Matrix<double> w(2, 2, 1e308);
   w(0, 0) = w(1, 1) = -1e308;
-  EXPECT_EQ(best_assignment(w), (std::vector<Index>{1, 0}));
+  EXPECT_EQ(best_assignment(w), (Vector<Index>{1, 0}));
   w(1, 0) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(best_assignment(w), Error);
 }

@@ -140,7 +140,7 @@ double slow_pace(const Result<T>& result) {
   if (level == Level::none || std::isinf(lambda)) return 0;
   const Index m = result.data.values.rows(), n = result.data.values.cols();
   const auto W = reference::wide(result.data.weights, m, n);
-  std::vector<char> seen(static_cast<std::size_t>(unit_count(level, m, n)), 0);
+  Vector<char> seen(static_cast<std::size_t>(unit_count(level, m, n)), 0);
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i)
       if (W(i, j) > 0 || level == Level::group) seen[static_cast<std::size_t>(unit_of(level, m, i, j))] = 1;

@@ -70,7 +70,7 @@ TYPED_TEST(WeightsStep, WeightsAndTheirSummaryMatchTheSlowPath) {
   Random random(4);
   const Index units = 20000;  // more than two blocks
   Vector<T> losses(units), v(units);
-  std::vector<char> observed(static_cast<std::size_t>(units));
+  Vector<char> observed(static_cast<std::size_t>(units));
   for (T& l : losses) l = static_cast<T>(random.uniform() * 3);
   for (T& w : v) w = static_cast<T>(random.uniform());
   for (char& o : observed) o = random.uniform() < 0.7 ? 1 : 0;
@@ -95,7 +95,7 @@ TYPED_TEST(WeightsStep, WeightsAndTheirSummaryMatchTheSlowPath) {
         largest = std::max(largest, l);
         ++count;
       }
-      const auto sum = summarize(losses, v, holes ? observed : std::vector<char>{}, r, lambda, {});
+      const auto sum = summarize(losses, v, holes ? observed : Vector<char>{}, r, lambda, {});
       EXPECT_NEAR(sum.fit, fit, 1e-12 * fit) << name;
       EXPECT_NEAR(sum.value, value, 1e-11 * std::abs(value)) << name;
       EXPECT_NEAR(sum.mean_weight, weight / count, 1e-12) << name;

@@ -8,9 +8,9 @@ namespace pacewise::cli {
 namespace {
 
 struct Confusion {
-  Matrix<double> count;           // labels x clusters
-  std::vector<Index> cluster_of;  // of each label; -1: none left
-  std::vector<Index> label_of;    // of each cluster; -1: none left
+  Matrix<double> count;         // labels x clusters
+  Vector<Index> cluster_of;     // of each label; -1: none left
+  std::vector<Index> label_of;  // of each cluster; -1: none left
 };
 
 Confusion confusion(const Labels& labels, const std::vector<std::int32_t>& assignment) {

@@ -1,7 +1,6 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "pacewise/matrix.hpp"
 
@@ -29,15 +28,15 @@ class Random {
     return radius * std::cos(2 * 3.14159265358979323846 * uniform());
   }
   /// index drawn in proportion to weight >= 0; -1 where the weights sum to zero
-  Index draw(const std::vector<double>& weight) {
+  Index draw(const Vector<double>& weight) {
     double total = 0;
     for (const double w : weight) total += w;
     if (!(total > 0)) return -1;
     double left = uniform() * total;
     Index last = -1;
-    for (std::size_t i = 0; i < weight.size(); ++i) {
+    for (Index i = 0; i < std::ssize(weight); ++i) {
       if (weight[i] <= 0) continue;
-      last = static_cast<Index>(i);
+      last = i;
       if ((left -= weight[i]) < 0) break;
     }
     return last;

@@ -89,7 +89,7 @@ class Lloyd {
   void seed_plus_plus(Random& random) {
     const int draws =
         options_.candidates > 0 ? options_.candidates : 2 + static_cast<int>(std::log(static_cast<double>(k_)));
-    std::vector<double> nearest(label_.size(), kInfinity), trial(nearest), best(nearest);  // squared, to centres so far
+    Vector<double> nearest(x_.cols, kInfinity), trial(nearest), best(nearest);  // squared, to centres so far
     Index sample = random.below(x_.cols);
     distances_to(sample, nearest, nearest);
     for (Index c = 0;; ++c) {
@@ -111,12 +111,10 @@ class Lloyd {
   }
 
   /// to_j = min(from_j, |x_j - x_sample|^2)
-  void distances_to(Index sample, const std::vector<double>& from, std::vector<double>& to) {
+  void distances_to(Index sample, const Vector<double>& from, Vector<double>& to) {
     over_blocks([&](Index first, Index count) {
-      for (Index j = first; j < first + count; ++j) {
-        const auto p = static_cast<std::size_t>(j);
-        to[p] = std::min(from[p], squared_distance(x_.col(j), x_.col(sample), x_.rows));
-      }
+      for (Index j = first; j < first + count; ++j)
+        to[j] = std::min(from[j], squared_distance(x_.col(j), x_.col(sample), x_.rows));
     });
   }
 

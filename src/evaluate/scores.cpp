@@ -6,10 +6,10 @@
 #include <numeric>
 #include <string>
 
+#include "algebra/eigen.hpp"
+
 namespace pacewise {
 namespace {
-
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 /// Any integers to 0, 1, .. in the order of their values; returns how many.
 Index compress(const std::vector<std::int32_t>& values, std::vector<Index>& code) {
@@ -23,39 +23,30 @@ Index compress(const std::vector<std::int32_t>& values, std::vector<Index>& code
 }
 
 struct Contingency {
-  Matrix<double> count;          // classes x clusters
-  std::vector<double> row, col;  // its margins
+  EigenMatrix<double> count;  // classes x clusters
+  Eigen::VectorXd row, col;   // its margins
   double n = 0;
 };
 
 Contingency contingency(const std::vector<std::int32_t>& labels, const std::vector<std::int32_t>& assignment) {
   std::vector<Index> a, b;
   const Index classes = compress(labels, a), clusters = compress(assignment, b);
-  Contingency table{Matrix<double>(classes, clusters), std::vector<double>(at(classes)),
-                    std::vector<double>(at(clusters)), static_cast<double>(labels.size())};
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    ++table.count(a[j], b[j]);
-    ++table.row[at(a[j])];
-    ++table.col[at(b[j])];
-  }
-  return table;
+  EigenMatrix<double> count = EigenMatrix<double>::Zero(classes, clusters);
+  for (std::size_t j = 0; j < a.size(); ++j) ++count(a[j], b[j]);
+  return {count, count.rowwise().sum(), count.colwise().sum().transpose(), static_cast<double>(labels.size())};
 }
 
 double accuracy(const Contingency& t) {
-  const std::vector<Index> match = best_assignment(t.count);
+  const Vector<Index> match = best_assignment(t.count);
   double hits = 0;
   for (Index i = 0; i < t.count.rows(); ++i)
-    if (match[at(i)] >= 0) hits += t.count(i, match[at(i)]);
+    if (match[i] >= 0) hits += t.count(i, match[i]);
   return hits / t.n;
 }
 
-double purity(const Contingency& t) {
-  double hits = 0;
-  for (Index j = 0; j < t.count.cols(); ++j) hits += *std::max_element(t.count.col(j), t.count.col(j) + t.count.rows());
-  return hits / t.n;
-}
+double purity(const Contingency& t) { return t.count.colwise().maxCoeff().sum() / t.n; }
 
-double entropy(const std::vector<double>& margin, double n) {
+double entropy(const Eigen::VectorXd& margin, double n) {
   double h = 0;
   for (const double c : margin) h -= c / n * std::log(c / n);
   return h;
@@ -67,7 +58,7 @@ double mutual_information(const Contingency& t) {
     for (Index i = 0; i < t.count.rows(); ++i) {
       const double c = t.count(i, j);
       // c and the margins are integers: the argument is exactly 1 where the two are independent in this cell
-      if (c > 0) mi += c / t.n * std::log((c * t.n) / (t.row[at(i)] * t.col[at(j)]));
+      if (c > 0) mi += c / t.n * std::log((c * t.n) / (t.row[i] * t.col[j]));
     }
   return std::max(mi, 0.0);
 }
@@ -80,12 +71,8 @@ double normalized_mutual_information(const Contingency& t) {
 
 double adjusted_rand(const Contingency& t) {
   // ordered pairs: together in both, in the labels, in the clusters
-  double both = -t.n, in_labels = -t.n, in_clusters = -t.n;
-  for (Index j = 0; j < t.count.cols(); ++j)
-    for (Index i = 0; i < t.count.rows(); ++i) both += t.count(i, j) * t.count(i, j);
-  for (const double c : t.row) in_labels += c * c;
-  for (const double c : t.col) in_clusters += c * c;
-  const double tp = both, fn = in_labels - both, fp = in_clusters - both;
+  const double tp = t.count.squaredNorm() - t.n, fn = t.row.squaredNorm() - t.n - tp;
+  const double fp = t.col.squaredNorm() - t.n - tp;
   const double tn = t.n * (t.n - 1) - tp - fn - fp;
   if (fn == 0 && fp == 0) return 1;
   return 2 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn));
@@ -95,55 +82,55 @@ double adjusted_rand(const Contingency& t) {
 /// cost(i, j). Potentials u, v keep every reduced cost cost - u - v >= 0, and 0 on matched pairs. Row 0 and column 0 of
 /// the vectors are the virtual start of a path.
 template <class Cost>
-std::vector<Index> shortest_augmenting_paths(Index rows, Index cols, const Cost& cost) {
+Vector<Index> shortest_augmenting_paths(Index rows, Index cols, const Cost& cost) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  std::vector<double> u(at(rows + 1), 0), v(at(cols + 1), 0), slack(at(cols + 1));
-  std::vector<Index> row_of(at(cols + 1), 0), from(at(cols + 1), 0);
-  std::vector<bool> done(at(cols + 1));
+  Vector<double> u(rows + 1, 0.0), v(cols + 1, 0.0), slack(cols + 1);
+  Vector<Index> row_of(cols + 1, 0), from(cols + 1, 0);
+  Vector<char> done(cols + 1);
   for (Index i = 1; i <= rows; ++i) {
     row_of[0] = i;
     std::fill(slack.begin(), slack.end(), infinity);
-    std::fill(done.begin(), done.end(), false);
+    std::fill(done.begin(), done.end(), char{0});
     Index column = 0;
-    while (row_of[at(column)] != 0) {  // Dijkstra until a free column is reached
-      done[at(column)] = true;
-      const Index row = row_of[at(column)];
+    while (row_of[column] != 0) {  // Dijkstra until a free column is reached
+      done[column] = 1;
+      const Index row = row_of[column];
       double step = infinity;
       Index next = 0;
       for (Index j = 1; j <= cols; ++j) {
-        if (done[at(j)]) continue;
-        const double reduced = cost(row - 1, j - 1) - u[at(row)] - v[at(j)];
-        if (reduced < slack[at(j)]) {
-          slack[at(j)] = reduced;
-          from[at(j)] = column;
+        if (done[j] != 0) continue;
+        const double reduced = cost(row - 1, j - 1) - u[row] - v[j];
+        if (reduced < slack[j]) {
+          slack[j] = reduced;
+          from[j] = column;
         }
-        if (slack[at(j)] < step) {
-          step = slack[at(j)];
+        if (slack[j] < step) {
+          step = slack[j];
           next = j;
         }
       }
       for (Index j = 0; j <= cols; ++j) {
-        if (done[at(j)]) {
-          u[at(row_of[at(j)])] += step;
-          v[at(j)] -= step;
+        if (done[j] != 0) {
+          u[row_of[j]] += step;
+          v[j] -= step;
         } else {
-          slack[at(j)] -= step;
+          slack[j] -= step;
         }
       }
       column = next;
     }
-    for (; column != 0; column = from[at(column)]) row_of[at(column)] = row_of[at(from[at(column)])];
+    for (; column != 0; column = from[column]) row_of[column] = row_of[from[column]];
   }
-  std::vector<Index> column_of(at(rows), -1);
+  Vector<Index> column_of(rows, -1);
   for (Index j = 1; j <= cols; ++j)
-    if (row_of[at(j)] > 0) column_of[at(row_of[at(j)] - 1)] = j - 1;
+    if (row_of[j] > 0) column_of[row_of[j] - 1] = j - 1;
   return column_of;
 }
 
 }  // namespace
 
-std::vector<Index> best_assignment(const Matrix<double>& weight) {
-  const Index rows = weight.rows(), cols = weight.cols();
+Vector<Index> best_assignment(MatrixView<const double> weight) {
+  const Index rows = weight.rows, cols = weight.cols;
   double largest = 0;
   for (Index j = 0; j < cols; ++j)
     for (Index i = 0; i < rows; ++i) {
@@ -155,10 +142,10 @@ std::vector<Index> best_assignment(const Matrix<double>& weight) {
   const double scale = largest > 1 ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
   if (rows <= cols)
     return shortest_augmenting_paths(rows, cols, [&](Index i, Index j) { return -scale * weight(i, j); });
-  const std::vector<Index> row_of =
+  const Vector<Index> row_of =
       shortest_augmenting_paths(cols, rows, [&](Index j, Index i) { return -scale * weight(i, j); });
-  std::vector<Index> out(at(rows), -1);
-  for (Index j = 0; j < cols; ++j) out[at(row_of[at(j)])] = j;
+  Vector<Index> out(rows, -1);
+  for (Index j = 0; j < cols; ++j) out[row_of[j]] = j;
   return out;
 }
 

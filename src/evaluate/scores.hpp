@@ -7,7 +7,7 @@ namespace pacewise {
 
 /// Column of each row in the assignment of largest total weight. Rectangular matrices allowed: min(rows, cols) pairs
 /// are always formed, the other rows get -1. Exact, O(min^2 max); weights finite, of any sign.
-std::vector<Index> best_assignment(const Matrix<double>& weight);
+Vector<Index> best_assignment(MatrixView<const double> weight);
 
 /// Area under the ROC curve of `score` for finding the positives (ties count half); NaN without both classes.
 /// Scores may be infinite, not NaN.

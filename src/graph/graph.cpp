@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "algebra/eigen.hpp"
+
 namespace pacewise {
 namespace {
 
@@ -52,21 +54,17 @@ Vector<double> similarities(const Neighbours& neighbours, const Samples<T>& poin
 
 /// A_ij = max(w_ij, w_ji)
 Sparse affinity(const Neighbours& neighbours, const Vector<double>& similarity) {
-  std::vector<Triplet> entries;
+  std::vector<Eigen::Triplet<double, std::int32_t>> entries;
   entries.reserve(2 * similarity.size());
-  for (Index p = 0; p < static_cast<Index>(similarity.size()); ++p) {
+  for (Index p = 0; p < std::ssize(similarity); ++p) {
     if (neighbours.index[p] < 0) continue;
     const auto i = neighbours.index[p], j = static_cast<std::int32_t>(p / neighbours.k);
-    entries.push_back({i, j, similarity[p]});
-    entries.push_back({j, i, similarity[p]});
+    entries.emplace_back(i, j, similarity[p]);
+    entries.emplace_back(j, i, similarity[p]);
   }
-  std::sort(entries.begin(), entries.end(), [](const Triplet& a, const Triplet& b) {
-    return a.col != b.col ? a.col < b.col : a.row != b.row ? a.row < b.row : a.value > b.value;
-  });
-  const auto last = std::unique(entries.begin(), entries.end(),
-                                [](const Triplet& a, const Triplet& b) { return a.col == b.col && a.row == b.row; });
-  entries.erase(last, entries.end());
-  return sparse_from_triplets(neighbours.n, neighbours.n, entries);
+  EigenSparse A(neighbours.n, neighbours.n);
+  A.setFromTriplets(entries.begin(), entries.end(), [](double a, double b) { return std::max(a, b); });
+  return from_eigen(A);
 }
 
 /// Row j: sample j with 1, and its neighbours with 1 or, probabilistic, with their similarity

@@ -44,15 +44,15 @@ struct SampleValue {
 };
 
 template <class T>
-std::vector<SampleValue> sample_values(const Model<T>& model, const Encoding<T>& e, const std::vector<char>& observed,
-                                       const Control& control) {
+Vector<SampleValue> sample_values(const Model<T>& model, const Encoding<T>& e, const Vector<char>& observed,
+                                  const Control& control) {
   const Index n = e.codes.cols(), units = static_cast<Index>(e.losses.size()) / std::max<Index>(n, 1);
-  std::vector<SampleValue> out(static_cast<std::size_t>(n));
+  Vector<SampleValue> out(n);
   const Penalty penalty = penalty_of(model.options, model.beta);
   parallel_for(n, control, [&](Index first, Index count, int) {
     for (Index j = first; j < first + count; ++j) {
       double fit = 0, pace = 0, sparsity = 0;
-      for (auto u = static_cast<std::size_t>(j * units); u < static_cast<std::size_t>((j + 1) * units); ++u) {
+      for (Index u = j * units; u < (j + 1) * units; ++u) {
         if (!observed.empty() && observed[u] == 0) continue;
         const auto v = static_cast<double>(e.weights[u]);
         fit += v * static_cast<double>(e.losses[u]);
@@ -62,7 +62,7 @@ std::vector<SampleValue> sample_values(const Model<T>& model, const Encoding<T>&
         const auto s = static_cast<double>(e.codes(k, j));
         sparsity += penalty.of(k) * std::abs(s) + penalty.l2 * s * s;
       }
-      out[static_cast<std::size_t>(j)] = {fit + pace + sparsity, fit + std::abs(pace) + sparsity};
+      out[j] = {fit + pace + sparsity, fit + std::abs(pace) + sparsity};
     }
   });
   return out;
@@ -75,9 +75,9 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
                const StepOptions& step, const EncodeOptions& options, const Control& control, Encoding<T>& e) {
   const Index m = data.values.rows(), n = data.values.cols();
   const auto units = static_cast<std::ptrdiff_t>(model.options.level == Level::element ? m : 1);
-  const std::vector<char> observed = observed_units(data.weights, m, n, model.options.level, control);
-  std::vector<double> last(static_cast<std::size_t>(n), std::numeric_limits<double>::infinity());
-  std::vector<Index> open(static_cast<std::size_t>(n));
+  const Vector<char> observed = observed_units(data.weights, m, n, model.options.level, control);
+  Vector<double> last(n, std::numeric_limits<double>::infinity());
+  Vector<Index> open(n);
   std::iota(open.begin(), open.end(), Index{0});
   e.weights.assign(e.losses.size(), T(1));
   Vector<T> v;
@@ -89,11 +89,11 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
     unit_losses<T>(data.values, data.weights, codes.B, e.codes, model.options.level, control, e.losses);
     const auto values = sample_values(model, e, observed, control);
     const auto stalled = [&](Index j) {
-      const SampleValue& now = values[static_cast<std::size_t>(j)];
-      const double fall = std::exchange(last[static_cast<std::size_t>(j)], now.total) - now.total;
+      const SampleValue& now = values[j];
+      const double fall = std::exchange(last[j], now.total) - now.total;
       return fall <= options.stall * now.magnitude;
     };
-    open.erase(std::remove_if(open.begin(), open.end(), stalled), open.end());
+    std::erase_if(open, stalled);
   }
 }
 
@@ -166,8 +166,7 @@ Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const En
         data.values, whole ? data.weights : effective, judged ? reference(model) : model.dictionary, penalty, {}};
     e.report = solve_codes(own, e.codes, step, control);
     unit_losses<T>(data.values, data.weights, own.B, e.codes, model.options.level, control, e.losses);
-    if (const Groups groups = Groups::of(model.options, m, model.groups); !groups.empty())
-      for (Index j = 0; j < n; ++j) groups.losses(e.losses.data() + j * m);
+    Groups::of(model.options, m, model.groups).losses(e.losses.data(), n);
   }
   e.sample_scale = data.sample_scale;
   e.notes = data.notes;
@@ -206,7 +205,7 @@ Vector<T> held_out_losses(const Model<T>& model, const Data<T>& data, const Enco
   Vector<T> out(m * n, T(0)), losses;
   for (Index k = 0; k < folds && !control.stop(); ++k) {
     Data<T> seen = data;
-    if (seen.weights.feature.empty()) seen.weights.feature.assign(static_cast<std::size_t>(m), T(1));
+    if (seen.weights.feature.empty()) seen.weights.feature.assign(m, T(1));
     for (Index at = k; at < m; at += folds) {
       seen.weights.feature[dealt[at]] = 0;
       for (Index j = 0; j < n; ++j) seen.values(dealt[at], j) = 0;
@@ -216,8 +215,7 @@ Vector<T> held_out_losses(const Model<T>& model, const Data<T>& data, const Enco
     for (Index at = k; at < m; at += folds)
       for (Index j = 0; j < n; ++j) out[j * m + dealt[at]] = losses[j * m + dealt[at]];
   }
-  if (const Groups groups = Groups::of(model.options, m, model.groups); !groups.empty())
-    for (Index j = 0; j < n; ++j) groups.losses(out.data() + j * m);
+  Groups::of(model.options, m, model.groups).losses(out.data(), n);
   return out;
 }
 
@@ -239,7 +237,7 @@ template <class T>
 Vector<T> held_out_lambdas(const Data<T>& data, const Vector<T>& losses, const Control& control) {
   constexpr double quartile = 1.1503494, least = 0.6;  // of |z|, z standard normal; of the median scale
   const Index m = data.values.rows(), n = data.values.cols();
-  Vector<T> squares(static_cast<std::size_t>(m)), of;
+  Vector<T> squares(m), of;
   for (Index i = 0; i < m; ++i) {
     of.clear();
     for (Index j = 0; j < n; ++j)
@@ -262,17 +260,17 @@ Trust<T> judge(const Model<T>& model, const Data<T>& data, const Vector<T>& loss
     return own > 0 ? own : 1;
   };
   const Groups groups = Groups::of(model.options, m, model.groups);
-  Trust<T> out{Vector<T>(static_cast<std::size_t>(n), nan), {}};
+  Trust<T> out{Vector<T>(n, nan), {}};
   out.confidence.resize_for_overwrite(m, n);
   const auto judge_sample = [&](Index j) {
     double sum = 0;
     Index count = 0;
     T* trust = out.confidence.col(j);
     for (Index i = 0; i < m; ++i) {
-      const double share = std::min(1.0, static_cast<double>(losses[static_cast<std::size_t>(j * m + i)]) / lambda(i));
+      const double share = std::min(1.0, static_cast<double>(losses[j * m + i]) / lambda(i));
       trust[i] = static_cast<T>(1 - share);
     }
-    if (!groups.empty()) groups.weights(trust);
+    groups.weights(trust);
     for (Index i = 0; i < m; ++i) {
       if (data.weights(i, j) > T(0)) {
         sum += 1 - static_cast<double>(trust[i]);
@@ -281,7 +279,7 @@ Trust<T> judge(const Model<T>& model, const Data<T>& data, const Vector<T>& loss
         trust[i] = nan;
       }
     }
-    if (count > 0) out.outlier_score[static_cast<std::size_t>(j)] = static_cast<T>(sum / static_cast<double>(count));
+    if (count > 0) out.outlier_score[j] = static_cast<T>(sum / static_cast<double>(count));
   };
   parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
     for (Index j = first; j < first + count; ++j) judge_sample(j);

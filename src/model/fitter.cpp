@@ -22,9 +22,9 @@ constexpr double kCheapRise = 1e-6;
 
 /// 1 for each unit with data; empty: all have
 template <class T>
-std::vector<char> Fitter<T>::observed() const {
+Vector<char> Fitter<T>::observed() const {
   if (level_ == Level::feature) {
-    std::vector<char> any = parts_.front().observed();
+    Vector<char> any = parts_.front().observed();
     for (const Part<T>& part : parts_) {
       if (part.observed().empty()) any.clear();
       for (std::size_t i = 0; i < any.size(); ++i) any[i] = std::max(any[i], part.observed()[i]);
@@ -36,7 +36,7 @@ std::vector<char> Fitter<T>::observed() const {
   if (all) return {};
   return all_samples([&](const Part<T>& part) {
     const Index units = part.samples() * (weighs_entries(level_) ? m_ : 1);
-    return part.observed().empty() ? std::vector<char>(static_cast<std::size_t>(units), char{1}) : part.observed();
+    return part.observed().empty() ? Vector<char>(units, char{1}) : part.observed();
   });
 }
 
@@ -329,7 +329,7 @@ void Fitter<T>::revive_atoms() {
     const auto [part, at] = find(j);
     return part->trusted_sample(state_.dictionary, at);
   };
-  pacewise::revive_atoms(used, {losses.begin(), losses.end()}, trusted, options_.positive_atoms, random, B);
+  pacewise::revive_atoms(used, losses, trusted, options_.positive_atoms, random, B);
   eigen(state_.dictionary) = B.template cast<T>();
   state_.random = random.state();
 }

@@ -87,7 +87,7 @@ class Fitter {
   Matrix<T> all_codes() const;
   State<T> whole_state() const;
   void take_state(State<T> state);
-  std::vector<char> observed() const;
+  Vector<char> observed() const;
   void measure();
   void sum_features();
   void evaluate();

@@ -128,7 +128,7 @@ Result<T> Fitter<T>::result() {
       double apart = 0;
       for (std::size_t u = 0; u < now.size(); ++u) apart += std::abs(static_cast<double>(now[u] - out.weights[u]));
       out.certificate.weights = apart / static_cast<double>(now.size());
-      const std::vector<char> seen = observed();
+      const Vector<char> seen = observed();
       double count = 0, doubted = 0;
       for (std::size_t u = 0; u < out.weights.size(); ++u)
         if (seen.empty() || seen[u] != 0) {
@@ -148,7 +148,7 @@ Result<T> Fitter<T>::result() {
   out.notes = notes_;
   if (!groups_.empty()) {
     if (inputs_.groups != nullptr) out.groups = *inputs_.groups;
-    for (Index j = 0; j < n_; ++j) groups_.weights(out.weights.data() + j * m_);
+    groups_.weights(out.weights.data(), n_);
   }
   out.samples = n_;
   out.features = m_;

@@ -214,11 +214,11 @@ void Fitter<T>::take_state(State<T> state) {
 /// r different samples, scaled to unit norm; where there are not enough, random directions
 template <class T>
 Matrix<T> Fitter<T>::draw_atoms(Random& random) const {
-  std::vector<double> eligible = all_samples([&](const Part<T>& part) {
-    std::vector<double> out(static_cast<std::size_t>(part.samples()), 0.0);
+  Vector<double> eligible = all_samples([&](const Part<T>& part) {
+    Vector<double> out(part.samples(), 0.0);
     for (Index j = 0; j < part.samples(); ++j)
-      for (Index i = 0; i < m_ && !(out[static_cast<std::size_t>(j)] > 0); ++i)
-        if (part.data.values(i, j) != T(0) && part.data.weights(i, j) > T(0)) out[static_cast<std::size_t>(j)] = 1;
+      for (Index i = 0; i < m_ && !(out[j] > 0); ++i)
+        if (part.data.values(i, j) != T(0) && part.data.weights(i, j) > T(0)) out[j] = 1;
     return out;
   });
   Matrix<T> B(m_, options_.atoms);
@@ -226,7 +226,7 @@ Matrix<T> Fitter<T>::draw_atoms(Random& random) const {
   for (Index k = 0; k < B.cols(); ++k) {
     const Index j = random.draw(eligible);
     if (j >= 0) {
-      eligible[static_cast<std::size_t>(j)] = 0;
+      eligible[j] = 0;
       const auto [part, at] = find(j);
       std::copy_n(part->data.values.col(at), m_, atom.begin());
       part->set_aside(at, [&](Index i) { atom[i] = 0; });

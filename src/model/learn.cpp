@@ -132,12 +132,12 @@ class Learner {
   /// Atoms that no sample uses become samples, drawn in proportion to what is left of them; the objective stays.
   bool revive(Random& random) {
     if (!(sums_.A.diagonal().array() == 0).any()) return false;
-    std::vector<double> left(static_cast<std::size_t>(X_.cols));
+    Vector<double> left(X_.cols);
     parallel_for(X_.cols, control_.to_the_end(), [&](Index first, Index count, int) {
       for (Index j = first; j < first + count; ++j) {
         const Eigen::VectorXd s =
             Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>>(codes_of(j), B_.cols()).template cast<double>();
-        left[static_cast<std::size_t>(j)] = (eigen(X_).col(j).template cast<double>() - B_ * s).squaredNorm();
+        left[j] = (eigen(X_).col(j).template cast<double>() - B_ * s).squaredNorm();
       }
     });
     Vector<char> used(B_.cols());

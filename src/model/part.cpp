@@ -145,7 +145,7 @@ void Part<T>::measure(const Matrix<T>& B, Level level, bool exact, const Control
     entries_fit_ = parallel_sum(samples(), control, 0.0, [&](Index first, Index count, int, double& sum) {
       T* l = losses_.data() + first * features();
       sum += l1_norm<T>(l, features() * count);
-      for (Index j = 0; j < count; ++j) groups_.losses(l + j * features());
+      groups_.losses(l, count);
     });
     return;
   }
@@ -182,7 +182,7 @@ const float* Part<T>::block_losses(Index first, Index count, Vector<float>& scra
     for (Index i = 0; i < m; ++i) l[i] = r[i] * r[i];
     weigh(data.weights, first + j, l, m);
     set_aside(first + j, [&](Index i) { l[i] = 0; });
-    if (grouped && !groups_.empty()) groups_.losses(l);
+    if (grouped) groups_.losses(l);
   }
   return scratch.data();
 }
@@ -203,7 +203,7 @@ void Part<T>::entry_losses(Index from, const std::function<void(Index, const U*,
     Index units = m * count;
     if (!observed_.empty()) {
       for (Index u = 0; u < units; ++u)
-        if (observed_[static_cast<std::size_t>(first * m + u)] != 0) seen.push_back(l[u]);
+        if (observed_[first * m + u] != 0) seen.push_back(l[u]);
       l = seen.data();
       units = std::ssize(seen);
     }
@@ -237,7 +237,7 @@ void Part<T>::set_weights(Vector<T> v) {
 
 template <class T>
 Vector<T> Part<T>::of_entries(Vector<T> v) const {
-  for (Index j = 0; j < samples() && !groups_.empty(); ++j) groups_.weights(v.data() + j * features());
+  groups_.weights(v.data(), samples());
   return v;
 }
 
@@ -248,10 +248,10 @@ void Part<T>::pace_sample(Index j, const float* residual, U* v) const {
   for (Index i = 0; i < m; ++i) v[i] = residual[i] * residual[i];
   weigh(data.weights, j, v, m);
   set_aside(j, [&](Index i) { v[i] = 0; });
-  if (!groups_.empty()) groups_.losses(v);
+  groups_.losses(v);
   for (Index i = 0; i < m; ++i)
     v[i] = static_cast<U>(pace_weight(options_.regularizer, static_cast<double>(v[i]), lambda_));
-  if (!groups_.empty()) groups_.weights(v);
+  groups_.weights(v);
 }
 
 template <class T>
@@ -268,9 +268,8 @@ template <class T>
 PaceSums Part<T>::pace_sums(const Control& control) const {
   const bool grouped = !groups_.empty() && !std::isinf(lambda_);  // else all weights are 1, those of entries too
   if (exact_) {
-    PaceSums sums =
-        pacewise::pace_sums(losses_, weights(), measured_ == options_.level ? observed_ : std::vector<char>(),
-                            options_.regularizer, lambda_, control, center_);
+    PaceSums sums = pacewise::pace_sums(losses_, weights(), measured_ == options_.level ? observed_ : Vector<char>(),
+                                        options_.regularizer, lambda_, control, center_);
     if (measured_ == Level::group && !grouped) sums.take_fit(entries_fit_);
     return sums;
   }

@@ -68,7 +68,7 @@ class Part {
   void measure(const Matrix<T>& B, Level level, bool exact, const Control& control);
   /// of samples (level none, too) or features (those of these samples alone), after measure()
   const Vector<T>& losses() const { return losses_; }
-  const std::vector<char>& observed() const { return observed_; }
+  const Vector<char>& observed() const { return observed_; }
   /// Those of entries, in pieces: use(piece, losses of observed entries, count, worker), pieces from `from` on
   template <class U>
   void entry_losses(Index from, const std::function<void(Index, const U*, Index, int)>& use,
@@ -169,7 +169,7 @@ class Part {
   const Tuning& tuning_;
   Sparse edges_;                               // H'
   mutable std::optional<CoupledGraph> order_;  // of the samples in proximal passes; made where first wanted
-  std::vector<char> observed_;                 // units with data; empty: all
+  Vector<char> observed_;                      // units with data; empty: all
   Vector<double> entry_top_;                   // the largest entry weight of each row; empty: 1
   double lambda_ = std::numeric_limits<double>::infinity();
   double center_ = 0;  // losses count as far as their roots exceed it

@@ -159,7 +159,7 @@ struct Count {
 }  // namespace
 
 template <class T>
-double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed, const Control& control) {
+double loss_quantile(const Vector<T>& losses, double share, const Vector<char>& observed, const Control& control) {
   constexpr Index kUnits = Index{1} << 15;
   const auto size = static_cast<Index>(losses.size());
   const LossesInPieces<T> pieces = [&](const auto& use) {
@@ -171,7 +171,7 @@ double loss_quantile(const Vector<T>& losses, double share, const std::vector<ch
       }
       Vector<T> seen;
       seen.reserve(static_cast<std::size_t>(length));
-      for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(first + length); ++u)
+      for (Index u = first; u < first + length; ++u)
         if (observed[u] != 0) seen.push_back(losses[u]);
       use(piece, seen.data(), static_cast<Index>(seen.size()), worker);
     };
@@ -240,8 +240,8 @@ double loss_quantile(Index pieces, const LossesInPieces<T>& losses, double share
   return std::isinf(all.next) ? 2 * static_cast<double>(value) : static_cast<double>(all.next);
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                         \
-  template double loss_quantile<T>(const Vector<T>&, double, const std::vector<char>&, const Control&); \
+#define PACEWISE_INSTANTIATE(T)                                                                    \
+  template double loss_quantile<T>(const Vector<T>&, double, const Vector<char>&, const Control&); \
   template double loss_quantile<T>(Index, const LossesInPieces<T>&, double, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

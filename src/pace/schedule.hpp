@@ -46,7 +46,7 @@ ScheduleState reopen(const ScheduleState& state, int iteration, const Options& o
 /// as zero below 1e-12 of the mean: entries that reconstruct exactly (a dark background) would otherwise make the
 /// median 0 and select nothing. Where `observed` is not empty, the losses marked in it alone.
 template <class T>
-double loss_quantile(const Vector<T>& losses, double share, const std::vector<char>& observed = {},
+double loss_quantile(const Vector<T>& losses, double share, const Vector<char>& observed = {},
                      const Control& control = {});
 
 /// The same of losses that are not stored: losses(use) calls use(piece, numbers, count, worker) for every piece of

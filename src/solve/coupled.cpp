@@ -180,25 +180,20 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
 
   StepReport report;
   Matrix<T> best = S;
-  double best_residual = std::numeric_limits<double>::infinity(), waited = 0, last = best_residual;
+  Progress progress;
+  double last = progress.best;
   EigenMatrix<double> diagonal;  // made where proximal steps crawl
   evaluate(S, control);
   const double ceiling =
       evaluate.objective + static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(evaluate.objective);
   // keeps S where it is the best so far; whether that is good enough
   const auto solved = [&] {
-    if (evaluate.residual < best_residual && evaluate.objective <= ceiling) {
-      waited = evaluate.residual < tuning.stalled * best_residual ? 0 : waited + 1;
-      best_residual = evaluate.residual;
-      best = S;
-    } else {
-      ++waited;
-    }
-    report.certificate = best_residual / unit;
+    if (progress.improves(evaluate.residual, evaluate.objective <= ceiling, tuning)) best = S;
+    report.certificate = progress.best / unit;
     report.converged = report.certificate <= options.tol;
     return report.converged;
   };
-  while (!solved() && waited <= tuning.patience && report.rounds < options.max_rounds && !control.stop()) {
+  while (!solved() && !progress.stalled(tuning) && report.rounds < options.max_rounds && !control.stop()) {
     ++report.rounds;
     if (evaluate.residual > tuning.crawls * last) {
       if (diagonal.size() == 0) diagonal = evaluate.diagonal(true, control);

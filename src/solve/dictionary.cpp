@@ -111,14 +111,14 @@ void project_atoms(EigenMatrix<double>& B, bool positive) {
     if (const double norm = B.col(k).norm(); norm > 1) B.col(k) /= norm;
 }
 
-void revive_atoms(const Vector<char>& used, std::vector<double> chance,
+void revive_atoms(const Vector<char>& used, Vector<double> chance,
                   const std::function<Eigen::VectorXd(Index sample)>& sample, bool positive, Random& random,
                   EigenMatrix<double>& B) {
   for (Index k = 0; k < B.cols(); ++k) {
     if (used[k] != 0) continue;
     const Index j = random.draw(chance);
     if (j < 0) break;
-    chance[static_cast<std::size_t>(j)] = 0;
+    chance[j] = 0;
     Eigen::VectorXd atom = sample(j);
     if (positive) atom = atom.cwiseMax(0.0);
     const double norm = atom.norm();
@@ -195,31 +195,27 @@ DictionaryReport solve_dictionary(const std::function<Curvature(bool rows)>& cur
   Curvature curvature = curvature_of(false);
   if (curvature.diagonals.size() > 0 && !curvature.matched) curvature = curvature_of(true);
   EigenMatrix<double> best = B;
-  double best_residual = std::numeric_limits<double>::infinity(), waited = 0, ceiling = best_residual,
-         last = best_residual;
+  Progress progress;
+  double ceiling = progress.best, last = progress.best;
   while (true) {
     const DictionaryGradient at = gradient(B);
     if (control.stop()) break;
     if (std::isinf(ceiling)) ceiling = at.fit * (1 + 1e-12);
     const double residual = dictionary_residual(curvature, at.N, positive, B);
-    if (residual < best_residual && at.fit <= ceiling) {
-      waited = residual < tuning.stalled * best_residual ? 0 : waited + 1;
-      best_residual = residual;
+    if (progress.improves(residual, at.fit <= ceiling, tuning)) {
       best = B;
       report.fit = at.fit;
-    } else {
-      ++waited;
     }
-    report.certificate = best_residual;
-    report.converged = best_residual <= options.tol;
-    if (report.converged || waited > tuning.patience || report.rounds >= options.max_rounds) break;
+    report.certificate = progress.best;
+    report.converged = progress.best <= options.tol;
+    if (report.converged || progress.stalled(tuning) || report.rounds >= options.max_rounds) break;
     ++report.rounds;
     // at this rate, more than `patience` rounds to go
     if (curvature.matched && report.rounds > 1 &&
         !(std::pow(residual / last, tuning.patience) * residual <= options.tol && at.fit <= ceiling)) {
       curvature = curvature_of(true);
       B = best;
-      waited = 0;
+      progress.waited = 0;
       continue;
     }
     last = residual;

@@ -82,7 +82,7 @@ template <class T>
 double dictionary_certificate(const DictionaryProblem<T>& problem, const Matrix<T>& B, const Control& control);
 
 /// Every atom not in use becomes a sample, drawn in proportion to `chance` and each at most once, scaled to unit norm.
-void revive_atoms(const Vector<char>& used, std::vector<double> chance,
+void revive_atoms(const Vector<char>& used, Vector<double> chance,
                   const std::function<Eigen::VectorXd(Index sample)>& sample, bool positive, Random& random,
                   EigenMatrix<double>& B);
 

@@ -50,7 +50,7 @@ Groups Groups::of(const Options& options, Index m, const Sparse& averaging) {
   return Groups(windows(*options.shape, options.window));
 }
 
-Groups::Groups(const std::vector<double>& labels, Index m) {
+Groups::Groups(const std::vector<double>& labels, Index m) : features_(m) {
   if (static_cast<Index>(labels.size()) != m)
     refuse("groups", std::to_string(labels.size()) + " labels",
            "one for each of the " + std::to_string(m) + " features");
@@ -64,7 +64,7 @@ Groups::Groups(const std::vector<double>& labels, Index m) {
   for (double& share : share_) share = 1 / share;
 }
 
-Groups::Groups(Sparse averaging) : average_(std::move(averaging)) {
+Groups::Groups(Sparse averaging) : features_(averaging.cols), average_(std::move(averaging)) {
   double most = 0;
   for (Index j = 0; j < average_.cols; ++j) {
     double sum = 0;
@@ -77,7 +77,7 @@ Groups::Groups(Sparse averaging) : average_(std::move(averaging)) {
 }
 
 template <class U>
-void Groups::losses(U* l) const {
+void Groups::average(U* l) const {
   if (!labels_.empty()) {
     Vector<double> mean(std::ssize(share_), 0);
     for (std::size_t i = 0; i < labels_.size(); ++i) mean[labels_[i]] += share_[labels_[i]] * static_cast<double>(l[i]);
@@ -94,8 +94,8 @@ void Groups::losses(U* l) const {
 }
 
 template <class U>
-void Groups::weights(U* v) const {
-  if (!labels_.empty()) return losses(v);  // A averages, and is symmetric
+void Groups::spread(U* v) const {
+  if (!labels_.empty()) return average(v);  // A is symmetric
   const Vector<U> given(v, v + average_.cols);
   Vector<double> sum(average_.rows, 0);
   for (Index i = 0; i < average_.cols; ++i)
@@ -104,9 +104,19 @@ void Groups::weights(U* v) const {
   for (Index i = 0; i < average_.rows; ++i) v[i] = static_cast<U>(std::min(sum[i], 1.0));
 }
 
-template void Groups::losses(float*) const;
-template void Groups::losses(double*) const;
-template void Groups::weights(float*) const;
-template void Groups::weights(double*) const;
+template <class U>
+void Groups::losses(U* l, Index samples) const {
+  for (Index j = 0; j < samples && !empty(); ++j) average(l + j * features_);
+}
+
+template <class U>
+void Groups::weights(U* v, Index samples) const {
+  for (Index j = 0; j < samples && !empty(); ++j) spread(v + j * features_);
+}
+
+template void Groups::losses(float*, Index) const;
+template void Groups::losses(double*, Index) const;
+template void Groups::weights(float*, Index) const;
+template void Groups::weights(double*, Index) const;
 
 }  // namespace pacewise

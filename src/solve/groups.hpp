@@ -17,14 +17,20 @@ class Groups {
   static Groups of(const Options& options, Index m, const Sparse& averaging);
 
   bool empty() const { return labels_.empty() && average_.empty(); }
+  /// l <- A l, of each of some samples; without groups nothing happens, here and below
   template <class U>
-  void losses(U* l) const;  // l <- A l
+  void losses(U* l, Index samples = 1) const;
   template <class U>
-  void weights(U* v) const;  // v <- A'v
+  void weights(U* v, Index samples = 1) const;  // v <- A'v
 
  private:
   Groups(const std::vector<double>& labels, Index m);
   explicit Groups(Sparse averaging);
+  template <class U>
+  void average(U* l) const;
+  template <class U>
+  void spread(U* v) const;
+  Index features_ = 0;
   Vector<std::int32_t> labels_;  // of features, 0 ..
   Vector<double> share_;         // of a feature in the group of each label
   Sparse average_;               // A', by columns: that of A' is a row of A

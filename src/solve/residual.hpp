@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "algebra/eigen.hpp"
 #include "algebra/parallel.hpp"
@@ -18,6 +19,20 @@ struct Largest {
     return *this;
   }
   double relative() const { return scale > 0 ? gap / scale : gap; }
+};
+
+/// The least residual so far, and for how many rounds it has hardly fallen
+struct Progress {
+  double best = std::numeric_limits<double>::infinity(), waited = 0;
+
+  /// Whether this one is the least; `valid`: where it was met counts, since the objective has not risen
+  bool improves(double residual, bool valid, const Tuning& tuning) {
+    const bool better = valid && residual < best;
+    waited = better && residual < tuning.stalled * best ? 0 : waited + 1;
+    if (better) best = residual;
+    return better;
+  }
+  bool stalled(const Tuning& tuning) const { return waited > tuning.patience; }
 };
 
 /// What weights do to the numbers of sample j, in place: x_i *= w_ij

@@ -191,11 +191,11 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
 }
 
 template <class T>
-std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control) {
+Vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control) {
   if (weights.sample.empty() && weights.feature.empty() && weights.entry.empty()) return {};
   if (level == Level::group) return {};
   if (level == Level::none) level = Level::sample;
-  std::vector<char> observed(static_cast<std::size_t>(unit_count(level, m, n)), char{0});
+  Vector<char> observed(unit_count(level, m, n), char{0});
   // features are shared by all samples
   const Marks features =
       parallel_sum(n, control.to_the_end(), Marks(level == Level::feature ? m : 0),
@@ -230,7 +230,7 @@ void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, doub
 }
 
 template <class T>
-PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
+PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const Vector<char>& observed,
                    const Regularizer& regularizer, double lambda, const Control& control, double center) {
   const auto add = [&](Index first, Index some, int, PaceSums& sum) {
     add_some(losses.data() + first, v.empty() ? nullptr : v.data() + first, false,
@@ -269,10 +269,10 @@ void combine(const Weights<T>& user, const Vector<T>& v, Level level, Index m, I
                                     Level, const Control&);                                                           \
   template void unit_losses<T>(MatrixView<const T>, const Weights<T>&, MatrixView<const T>, MatrixView<const T>,      \
                                Level, const Control&, Vector<T>&);                                                    \
-  template std::vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level, const Control&);               \
+  template Vector<char> observed_units<T>(const Weights<T>&, Index, Index, Level, const Control&);                    \
   template void solve_weights<T>(const Vector<T>&, const Regularizer&, double, Vector<T>&, const Control&, double);   \
-  template PaceSums pace_sums<T>(const Vector<T>&, const Vector<T>&, const std::vector<char>&, const Regularizer&,    \
-                                 double, const Control&, double);                                                     \
+  template PaceSums pace_sums<T>(const Vector<T>&, const Vector<T>&, const Vector<char>&, const Regularizer&, double, \
+                                 const Control&, double);                                                             \
   template void add_best_weights<T>(const T*, const char*, Index, const Regularizer&, double, double, PaceSums&);     \
   template void combine<T>(const Weights<T>&, const Vector<T>&, Level, Index, Index, Weights<T>&);
 PACEWISE_INSTANTIATE(float)

@@ -44,7 +44,7 @@ void unit_losses(MatrixView<const T> X, const Weights<T>& weights, MatrixView<co
 
 /// 1 where a unit has an entry of positive weight. Empty when all have, and for groups.
 template <class T>
-std::vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control = {});
+Vector<char> observed_units(const Weights<T>& weights, Index m, Index n, Level level, const Control& control = {});
 
 /// Over observed units
 struct PaceSummary {
@@ -77,10 +77,10 @@ void solve_weights(const Vector<T>& losses, const Regularizer& regularizer, doub
 
 /// fit and F at (v, losses, lambda); v empty: all 1
 template <class T>
-PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
+PaceSums pace_sums(const Vector<T>& losses, const Vector<T>& v, const Vector<char>& observed,
                    const Regularizer& regularizer, double lambda, const Control& control, double center = 0);
 template <class T>
-PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const std::vector<char>& observed,
+PaceSummary summarize(const Vector<T>& losses, const Vector<T>& v, const Vector<char>& observed,
                       const Regularizer& regularizer, double lambda, const Control& control, double center = 0) {
   return pace_sums(losses, v, observed, regularizer, lambda, control, center).summary();
 }
