@@ -7,7 +7,7 @@ struct Tuning {
   // --- lasso path (solve/lasso_path.cpp)
   double stride_least = 6;       // atoms let in at once, at least; 1 is LARS, three times slower (encode, 784 x 128)
   double stride_share = 0.5;     // .. or this share of the support
-  double stride_limit = 8;       // strides without a fall of the penalty before coordinate descent takes over
+  double stride_limit = 32;      // strides without a fall of the penalty before coordinate descent takes over
   double dependent = 1e-11;      // an atom whose part outside the span of the support is below this share is left out
   double refine = 1e-10;         // residual on the support, relative to max |c|, above which K is refined
   double descent_rounds = 1000;  // coordinate descent with Newton steps: rounds at most
@@ -17,6 +17,7 @@ struct Tuning {
       0.33;                   // share of entries below the largest weight up to which a sample's Gram is a correction
   double working_set = 1.5;   // atoms of a working set, in units of the first support, before the gradient is checked
   double float_ridge = 1e-6;  // added to the diagonal of Grams in float, relative
+  double float_data = 1e-5;   // codes asked for to no more than this have B'X in float: half the time of that product
 
   // --- coupled codes (solve/coupled.cpp)
   double coupled_passes = 1000;  // proximal steps of a round at most

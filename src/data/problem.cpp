@@ -136,7 +136,7 @@ void separate_missing(const Problem<T>& p, bool complete, T mark, Data<T>& data,
                                                      if (absent(i, j) && p.weights(i, j) > 0) return true;
                                                    return false;
                                                  }) >= 0;
-  const bool all_count = complete && p.weights.sample.empty() && p.weights.feature.empty() && !given;
+  const bool unweighted = p.weights.sample.empty() && p.weights.feature.empty() && !given;
   data.weights.sample = p.weights.sample;
   data.weights.feature = p.weights.feature;
   data.values.resize_for_overwrite(m, n);
@@ -145,18 +145,19 @@ void separate_missing(const Problem<T>& p, bool complete, T mark, Data<T>& data,
   for_each(n, control, [&](Index j) {
     const T* x = p.values.col(j);
     T* out = data.values.col(j);
-    if (all_count) {
+    T* entry = make_entry || given ? data.weights.entry.col(j) : nullptr;
+    if (complete && unweighted) {
       std::copy_n(x, m, out);
       return;
     }
+    Index lost = 0;
     for (Index i = 0; i < m; ++i) {
-      const bool counts = !absent(i, j) && p.weights(i, j) > 0;
+      const bool there = !absent(i, j), counts = there && (unweighted || p.weights(i, j) > 0);
       out[i] = counts ? x[i] : T(0);
-      missing[j] += counts ? 0 : 1;
+      lost += counts ? 0 : 1;
+      if (entry != nullptr) entry[i] = !there ? T(0) : given ? p.weights.entry(i, j) : T(1);
     }
-    if (make_entry || given)
-      for (Index i = 0; i < m; ++i)
-        data.weights.entry(i, j) = absent(i, j) ? T(0) : given ? p.weights.entry(i, j) : T(1);
+    missing[j] = lost;
   });
   Vector<char> empty(n, 0);
   for (Index j = 0; j < n; ++j) {

@@ -8,19 +8,15 @@
 // What a fit returns.
 
 namespace pacewise {
-namespace {
-
-std::string rounded(double value) {
-  char text[16];
-  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 3).ptr};
-}
-
-}  // namespace
 
 /// A step that ended above any tolerance is not passed over, and a point far from an optimum is not "converged".
 template <class T>
 void Fitter<T>::judge_steps(double codes) {
   constexpr double kLoose = 1e-3, kFar = 1e-2;
+  const auto rounded = [](double value) -> std::string {
+    char text[16];
+    return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 3).ptr};
+  };
   int loose = 0;
   double worst = kLoose;
   std::string which;

@@ -6,6 +6,7 @@
 #include "algebra/random.hpp"
 #include "solve/dictionary.hpp"
 #include "solve/objective.hpp"
+#include "solve/residual.hpp"
 #include "solve/weights.hpp"
 
 namespace pacewise {
@@ -69,9 +70,12 @@ class Learner {
     const Control whole = control_.to_the_end();
     if (control_.stop()) out.certificate.codes = codes_certificate(problem, out.codes, whole);
     const DictionaryProblem<T> atoms{X_, unweighted_, out.codes};
+    const EigenMatrix<double> B = eigen(out.dictionary).template cast<double>();
+    const DictionaryGradient gradient = dictionary_gradient<T>(atoms, B, whole);
     out.objective = code_terms<T>(out.codes, penalty_, {}, 0, whole);
-    out.objective.fit = dictionary_gradient<T>(atoms, eigen(out.dictionary).template cast<double>(), whole).fit;
-    out.certificate.dictionary = dictionary_certificate<T>(atoms, out.dictionary, whole);
+    out.objective.fit = gradient.fit;
+    out.certificate.dictionary =
+        dictionary_residual(dictionary_curvature(atoms, false, tuning_, whole), gradient.N, false, B);
     return out;
   }
 
@@ -87,20 +91,22 @@ class Learner {
     const MatrixView<const T> X = every(X_, b, blocks_);
     Matrix<T>& S = S_[static_cast<std::size_t>(b)];
     const Index r = B_.cols();
-    was_ = eigen(S).template cast<double>();
+    both_ = eigen(S).template cast<double>();
+    change_ = -both_;
     eigen(atoms_) = B_.template cast<T>();
     solve_codes<T>({X, unweighted_, atoms_, penalty_, {}}, S, {1e-4}, control_);
-    now_ = eigen(S).template cast<double>();
-    change_ = (now_ - was_).template cast<T>();
-    // every task has columns of A or rows of C for itself
+    both_ += eigen(S).template cast<double>();
+    change_ += eigen(S).template cast<double>();
+    const EigenMatrix<float> change = change_.transpose().template cast<float>();
+    // A: now now' - was was' = (P + P') / 2, P = (now - was) (now + was)'. Every task has columns of P or rows of C.
+    moved_.resize(r, r);
     parallel_for(r, control_, [&](Index first, Index count, int) {
-      auto A = sums_.A.middleCols(first, count);
-      A.noalias() += now_ * now_.middleRows(first, count).transpose();
-      A.noalias() -= was_ * was_.middleRows(first, count).transpose();
+      moved_.middleCols(first, count).noalias() = change_ * both_.middleRows(first, count).transpose();
     });
+    sums_.A += 0.5 * (moved_ + moved_.transpose());
     parallel_for(X.rows, control_, [&](Index first, Index count, int) {
-      sums_.C.middleRows(first, count).noalias() +=
-          (eigen(X).middleRows(first, count) * change_.transpose()).template cast<double>();
+      const EigenMatrix<float> x = eigen(X).middleRows(first, count).template cast<float>();
+      sums_.C.middleRows(first, count) += (x * change).template cast<double>();
     });
     for (Index k = 0; k < r; ++k) {  // where the last user of an atom has left, the sums are rounding
       bool used = false;
@@ -123,7 +129,8 @@ class Learner {
     double l1 = 0;
     for (const Matrix<T>& S : S_) l1 += eigen(S).template cast<double>().cwiseAbs().sum();
     const double linear = 2 * sums_.C.cwiseProduct(B_).sum();
-    const double quadratic = sums_.A.cwiseProduct(B_.transpose() * B_).sum();
+    const double quadratic =
+        sums_.A.cwiseProduct(feature_gram<double, double>({B_.data(), B_.rows(), B_.cols()}, Vector<T>())).sum();
     rounding_ =
         static_cast<double>(std::numeric_limits<T>::epsilon()) * (energy_ + std::abs(linear) + std::abs(quadratic));
     return energy_ - linear + quadratic + penalty_.beta * l1;
@@ -157,8 +164,7 @@ class Learner {
   Sums sums_;
   std::vector<Matrix<T>> S_;  // block by block
   Matrix<T> atoms_;
-  EigenMatrix<double> was_, now_;  // codes of a block, before and after
-  EigenMatrix<T> change_;
+  EigenMatrix<double> both_, change_, moved_;  // codes of a block: now + was, now - was; what moves A
   Curvature curvature_;
   EigenMatrix<double> N_;
   double energy_ = 0;    // |X|^2

@@ -173,7 +173,7 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
                        most(Eigen::Map<const Eigen::VectorX<T>>(p.weights.sample.data(), std::ssize(p.weights.sample)));
   const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
   Evaluation<T> evaluate(p, B, terms, S.cols());
-  const EigenMatrix<double> A = feature_gram(B, p.weights.feature);
+  const EigenMatrix<double> A = feature_gram<double>(B, p.weights.feature);
   CoupledModel model = weighted ? matched_model(A, terms, graph, evaluate.diagonal(false, control))
                                 : shared_model(terms.plus_quadratic(A), terms, graph);
   Matrix<float> N(S.rows(), S.cols()), start = N, D;
@@ -229,7 +229,7 @@ template <class T>
 void improve_coupled(const CheapCodes<T>& p, const CodeTerms<T>& terms, const CoupledGraph& graph, int passes,
                      Matrix<T>& S, const Control& control) {
   const Index r = S.rows(), n = S.cols();
-  const EigenMatrix<double> A = p.bound * feature_gram(p.B, p.weights.feature);
+  const EigenMatrix<double> A = p.bound * feature_gram<float>(p.B, p.weights.feature);
   const CoupledModel model = shared_model(terms.plus_quadratic(A), terms, graph);
   const EigenMatrix<float> B = eigen(p.B).template cast<float>(), C = eigen(terms.quadratic()).template cast<float>();
   const Vector<float> penalty(terms.penalty().begin(), terms.penalty().end());

@@ -140,7 +140,8 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
     if (!rows) root = (h / std::max(curvature.A(k, k), 1e-300)).cwiseSqrt();
     return h.maxCoeff() > 0;
   };
-  EigenMatrix<double> D = EigenMatrix<double>::Zero(m, r);  // root o (B - start)
+  constexpr Index kPanel = 16;
+  EigenMatrix<double> U, D = EigenMatrix<double>::Zero(m, r);  // root o (B - start)
   Eigen::VectorXd multipliers = Eigen::VectorXd::Zero(r), u(m), b(m);
   SweepMixture mix(tuning);
   double last = std::numeric_limits<double>::infinity();
@@ -148,10 +149,18 @@ void sweep_atoms(const Curvature& curvature, const EigenMatrix<double>& N, bool 
     const EigenMatrix<double> from = B;
     double moved = 0;
     for (Index k = 0; k < r; ++k) {
+      const Index first = k / kPanel * kPanel, here = std::min(kPanel, r - first),
+                  begun = sweep == 0 ? k - first : here;
+      if (!rows && k == first) {  // D A_:P of the other atoms, for a panel P of atoms in one product
+        U.noalias() = D.leftCols(first) * curvature.A.block(0, first, first, here);
+        if (const Index after = r - first - here; sweep > 0 && after > 0)
+          U.noalias() += D.rightCols(after) * curvature.A.block(first + here, first, after, here);
+      }
       if (!choose(k)) continue;
       u = N.col(k);  // half the negative gradient at start + D
-      const Index begun = sweep == 0 ? k : r;
-      if (!rows) u -= root.cwiseProduct(D.leftCols(begun) * curvature.A.col(k).head(begun));
+      if (!rows)
+        u -=
+            root.cwiseProduct(U.col(k - first) + D.middleCols(first, begun) * curvature.A.col(k).segment(first, begun));
       for (Index l = 0; l < r && rows; ++l)
         subtract_weighted(u.data(), curvature.rows.col(pair_index(k, l)), D.col(l).data(), m);
       b = B.col(k);

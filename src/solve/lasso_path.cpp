@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "algebra/simd.hpp"
+#include "algebra/sums.hpp"
 
 namespace pacewise {
 namespace {
@@ -71,10 +72,9 @@ PACEWISE_WIDE_VECTORS void joining_penalties(const double* a, const double* q, c
 
 /// How many of x are larger than `least`
 PACEWISE_WIDE_VECTORS Index above(const double* x, Index r, double least) {
-  double count = 0;
-#pragma omp simd reduction(+ : count)
+  Index count = 0;
   for (Index k = 0; k < r; ++k) count += x[k] > least ? 1 : 0;
-  return static_cast<Index>(count);
+  return count;
 }
 
 }  // namespace
@@ -84,6 +84,7 @@ LassoPath::LassoPath(Index largest, const Tuning& tuning)
       support_(largest),
       joining_(largest),
       in_(largest),
+      there_(largest),
       sign_(largest),
       z_(largest),
       y_(largest),
@@ -99,6 +100,21 @@ void LassoPath::clear() {
   r_ = problem_->A.rows;
   p_ = 0;
   std::fill_n(in_.begin(), r_, char{0});
+  std::fill_n(there_.begin(), r_, static_cast<char>(problem_->columns ? 0 : 1));
+}
+
+/// Columns of A of the first `count` atoms of joining_ that are not there yet
+void LassoPath::need_columns(Index count) {
+  const auto first = joining_.begin();
+  const auto end = std::partition(first, first + count, [&](std::int32_t k) { return there_[k] == 0; });
+  if (end == first) return;
+  problem_->columns({first, end});
+  std::for_each(first, end, [&](std::int32_t k) { there_[k] = 1; });
+}
+
+void LassoPath::need_all_columns() {
+  std::iota(joining_.begin(), joining_.begin() + r_, 0);
+  need_columns(r_);
 }
 
 /// K grows by the row and column of atom k:  x = A_Pk, u = K x, d = a_kk - x'u,
@@ -201,6 +217,10 @@ double LassoPath::solve(const Lasso& problem, double* s) {
   clear();
   const double* p = problem.penalty;
   bool warm = false;
+  joiners_ = 0;
+  for (Index k = 0; k < r_; ++k)
+    if (s[k] != 0 || p[k] <= 0) joining_[joiners_++] = static_cast<std::int32_t>(k);
+  need_columns(joiners_);
   for (Index k = 0; k < r_; ++k) {
     if (s[k] != 0) warm = true;
     if ((s[k] != 0 || p[k] <= 0) && !join(k, s[k] < 0 ? -1 : 1)) warm = true;
@@ -227,6 +247,7 @@ double LassoPath::solve(const Lasso& problem, double* s) {
       idle = next < t ? 0 : idle + 1;
       if (next < t) most = std::max(most, share() / 2);
       t = next;
+      need_columns(joiners_);
       for (Index i = 0; i < joiners_; ++i)
         if (const Index k = joining_[i]; !join(k, 2 * a_[k] + t * q_[k] < 0 ? -1 : 1))
           break;  // dependent: a matter for the end
@@ -237,7 +258,9 @@ double LassoPath::solve(const Lasso& problem, double* s) {
     solve_support();
     correlations();
   }
-  if (!finished) {  // from the better of the start and where the strides ended, its wrong signs left out
+  if (!finished) {
+    need_all_columns();
+    // from the better of the start and where the strides ended, its wrong signs left out
     std::fill_n(at_.begin(), r_, 0.0);
     for (Index i = 0; i < p_; ++i) {
       const double value = z_[i] - t / 2 * y_[i];
@@ -256,7 +279,9 @@ double LassoPath::solve(const Lasso& problem, double* s) {
   double residual = 0;
   for (Index k = 0; k < r_; ++k)
     residual = std::max(residual, kkt_distance(-(2 * a_[k] + q_[k]), s[k], p[k], problem.positive));
-  return residual <= problem.tol ? residual : descend(s);
+  if (residual <= problem.tol) return residual;
+  need_all_columns();
+  return descend(s);
 }
 
 double LassoPath::pull(Index k) const {

@@ -1,4 +1,7 @@
 #pragma once
+#include <functional>
+#include <span>
+
 #include "algebra/eigen.hpp"
 #include "pacewise/tuning.hpp"
 
@@ -11,6 +14,8 @@ struct Lasso {
   const double* penalty = nullptr;  // p, r numbers >= 0
   bool positive = false;
   double tol = 0;  // on the KKT residual, in the units of the gradient
+  /// Where set, A is room for r x r numbers, and this makes the columns of these atoms before they are looked at
+  std::function<void(std::span<const std::int32_t> atoms)> columns = {};
 };
 
 /// dist(-g, p d|s|) for one coordinate with gradient g; with s >= 0 the normal cone of the constraint counts too.
@@ -44,6 +49,8 @@ class LassoPath {
 
  private:
   void clear();
+  void need_columns(Index count);
+  void need_all_columns();
   bool join(Index k, double sign);
   void leave(Index at);
   void solve_support();  // z, y from K
@@ -59,7 +66,7 @@ class LassoPath {
   Index r_ = 0, p_ = 0, joiners_ = 0;
   Matrix<double> K_;
   Vector<std::int32_t> support_, joining_;
-  Vector<char> in_;
+  Vector<char> in_, there_;
   Vector<double> sign_, z_, y_, a_, q_, u_, x_, at_;
 };
 

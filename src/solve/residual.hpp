@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "algebra/dense.hpp"
 #include "algebra/eigen.hpp"
 #include "algebra/parallel.hpp"
 #include "data/problem.hpp"
@@ -56,14 +57,13 @@ bool all_one(const Vector<T>& weights) {
   return std::all_of(weights.begin(), weights.end(), [](T w) { return w == T(1); });
 }
 
-/// B' diag(feature) B
-template <class U, class T>
-EigenMatrix<double> feature_gram(MatrixView<const U> B, const Vector<T>& feature) {
-  if constexpr (std::is_same_v<U, double>)
-    if (feature.empty()) return eigen(B).transpose() * eigen(B);
-  EigenMatrix<double> root = eigen(B).template cast<double>();
-  for (Index i = 0; i < B.rows && !feature.empty(); ++i) root.row(i) *= std::sqrt(static_cast<double>(feature[i]));
-  return root.transpose() * root;
+/// B' diag(feature) B, in the precision U
+template <class U, class S, class T>
+EigenMatrix<double> feature_gram(MatrixView<const S> B, const Vector<T>& feature) {
+  EigenMatrix<U> root = eigen(B).template cast<U>(), G(B.cols, B.cols);
+  for (Index i = 0; i < B.rows && !feature.empty(); ++i) root.row(i) *= static_cast<U>(std::sqrt(feature[i]));
+  gram<U>(Op::transposed, 1, {root.data(), B.rows, B.cols}, 0, {G.data(), B.cols, B.cols});
+  return G.template cast<double>();
 }
 
 /// R -= B S, by the nonzeros where S has few

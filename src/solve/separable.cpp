@@ -27,9 +27,12 @@ struct Scratch {
   Scratch(Index m, Index r, const Tuning& tuning)
       : path(r, tuning), c_local(r), penalty(r), s_local(r), order(r), roots(m), outside(r), rows(m) {}
   LassoPath path;
-  Matrix<double> X, c, S, N;     // of a block
-  Matrix<double> A;              // r x r
-  Matrix<float> weighted, gram;  // sqrt(w) o B_P and its Gram
+  Matrix<double> X, c, S, N;  // of a block
+  EigenMatrix<float> Xf, cf;
+  Matrix<double> A;  // r x r
+  double top = 1;
+  EigenMatrix<double> lacks, four, columns;  // of a nearly complete sample: E, four rows of it, as many columns of E E'
+  Matrix<float> weighted, gram;              // sqrt(w) o B_P and its Gram
   Matrix<double> exact_weighted, exact_gram;
   Vector<double> c_local, penalty, s_local, order, roots;
   Vector<std::int32_t> outside, rows;
@@ -55,6 +58,22 @@ PACEWISE_WIDE_TEMPLATE void weigh_rows(const U* b, const std::int32_t* rows, con
     for (Index t = 0; t < count; ++t) out[t] = static_cast<U>(w[t]) * b[rows[t]];
 }
 
+/// C (r x 4) = E Y' with E r x few and Y 4 x few, few a multiple of 4. Products this narrow cost a BLAS four times as
+/// much.
+PACEWISE_WIDE_VECTORS void multiply_four(const double* E, Index r, Index few, const double* Y, double* __restrict C) {
+  double *c0 = C, *c1 = c0 + r, *c2 = c1 + r, *c3 = c2 + r;
+  for (Index i = 0; i < 4 * r; ++i) C[i] = 0;
+  for (Index t = 0; t < few; t += 4) {
+    const double *e0 = E + t * r, *e1 = e0 + r, *e2 = e1 + r, *e3 = e2 + r, *y = Y + 4 * t;
+    for (Index i = 0; i < r; ++i) {
+      c0[i] += e0[i] * y[0] + e1[i] * y[4] + e2[i] * y[8] + e3[i] * y[12];
+      c1[i] += e0[i] * y[1] + e1[i] * y[5] + e2[i] * y[9] + e3[i] * y[13];
+      c2[i] += e0[i] * y[2] + e1[i] * y[6] + e2[i] * y[10] + e3[i] * y[14];
+      c3[i] += e0[i] * y[3] + e1[i] * y[7] + e2[i] * y[11] + e3[i] * y[15];
+    }
+  }
+}
+
 template <class T>
 class Separable {
  public:
@@ -62,14 +81,16 @@ class Separable {
             const StepOptions& options)
       : p_(problem), B_(B), terms_(terms), tol_(options.tol), rounds_(options.max_rounds), tuning_(options.tuning) {
     const Weights<T>& w = problem.weights;
-    G_.resize(B.cols, B.cols);
-    eigen(G_) = feature_gram(B, w.feature);
     // one Gram matrix serves all: with weights of samples, c and the penalties are divided by them
     shared_ = w.entry.empty() && (all_one(w.sample) || terms.separable_only());
+    float_data_ = shared_ && tol_ >= tuning_.float_data;
+    G_.resize(B.cols, B.cols);
+    eigen(G_) = feature_gram<double>(B, w.feature);
     if (shared_ && !terms.separable_only()) eigen(G_) += eigen(terms.quadratic());
-    if (shared_) return;
+    if (shared_ && !float_data_) return;
     single_.resize_for_overwrite(B.rows, B.cols);
     eigen(single_) = eigen(B).template cast<float>();
+    if (!w.entry.empty()) rows_ = eigen(B).transpose();
   }
 
   Worst solve_block(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
@@ -82,8 +103,16 @@ class Separable {
     return p_.weights.sample.empty() ? 1 : static_cast<double>(p_.weights.sample[j]);
   }
 
-  /// X <- the block in double, c <- B'(w v X)
+  /// X <- the block, c <- B'(w v X)
   void load(Index first, Index count, Scratch& scratch) const {
+    if (float_data_) {
+      if (scratch.c.empty()) scratch.c.resize(B_.cols, kBlock);
+      scratch.Xf = eigen(p_.X.columns(first, count)).template cast<float>();
+      for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, scratch.Xf.col(j).data(), B_.rows);
+      scratch.cf.noalias() = eigen(single_).transpose() * scratch.Xf;
+      eigen(scratch.c.view().columns(0, count)) = scratch.cf.cast<double>();
+      return;
+    }
     if (scratch.X.empty()) {
       scratch.X.resize(B_.rows, kBlock);
       scratch.c.resize(B_.cols, kBlock);
@@ -121,37 +150,94 @@ class Separable {
         scratch.s_local[k] = static_cast<double>(s[k]);
       }
       const Lasso lasso{G_, c, scratch.penalty.data(), terms_.positive(), tolerance(scale) / weight};
-      double residual = scratch.path.solve(lasso, scratch.s_local.data());
-      for (Index k = 0; k < r; ++k) s[k] = static_cast<T>(scratch.s_local[k]);
-      if constexpr (!std::is_same_v<T, double>) residual = rounded_residual(lasso, s, scratch);
-      worst.gap = std::max(worst.gap, weight * residual);
+      const double residual = scratch.path.solve(lasso, scratch.s_local.data());
+      worst.gap = std::max(worst.gap, weight * finish(lasso, residual, scratch.s_local.data(), s, scratch));
     }
     worst.rounds = 1;
     return worst;
   }
 
-  /// The KKT residual at codes rounded to T
-  double rounded_residual(const Lasso& l, const T* s, Scratch& scratch) const {
+  /// The solution as T has it, and its KKT residual
+  double finish(const Lasso& l, double residual, const double* s, T* out, Scratch& scratch) const {
+    for (Index k = 0; k < B_.cols; ++k) out[k] = static_cast<T>(s[k]);
+    if constexpr (std::is_same_v<T, double>) return residual;
     auto g = eigen(scratch.c_local);
     g = -Eigen::Map<const Eigen::VectorXd>(l.c, B_.cols);
     for (Index k = 0; k < B_.cols; ++k)
-      if (s[k] != T(0)) g += static_cast<double>(s[k]) * eigen(l.A).col(k);
+      if (out[k] != T(0)) g += static_cast<double>(out[k]) * eigen(l.A).col(k);
     double most = 0;
     for (Index k = 0; k < B_.cols; ++k)
-      most = std::max(most, kkt_distance(2 * g[k], static_cast<double>(s[k]), l.penalty[k], l.positive));
+      most = std::max(most, kkt_distance(2 * g[k], static_cast<double>(out[k]), l.penalty[k], l.positive));
     return most;
   }
 
-  /// Where samples have Gram matrices A_j of their own: a working set of atoms by a path with the mean weight, the
-  /// lasso on it with A_PP to float precision, then, until the exact gradient of the samples left says so, again with
+  /// Whether nearly all entries of sample j have its largest weight. Then
+  ///   A_j = top G + C - E E',  E = (sqrt(w_top - w_i) b_i') over the few rows i that have less  (r x few).
+  bool nearly_complete(Index j, Scratch& scratch) const {
+    const Weights<T>& w = p_.weights;
+    const double v = sample_weight(j);
+    scratch.top = v;
+    scratch.lacks.resize(B_.cols, 0);
+    if (w.entry.empty()) return true;
+    const T* entry = w.entry.col(j);
+    const T most = *std::max_element(entry, entry + B_.rows);
+    Index few = 0;
+    for (Index i = 0; i < B_.rows; ++i) {
+      scratch.rows[few] = static_cast<std::int32_t>(i);
+      few += entry[i] < most ? 1 : 0;
+    }
+    if (static_cast<double>(few) > tuning_.nearly_complete * static_cast<double>(B_.rows)) return false;
+    scratch.top = v * static_cast<double>(most);
+    scratch.lacks.resize(B_.cols, (few + 3) / 4 * 4);
+    scratch.lacks.rightCols(scratch.lacks.cols() - few).setZero();
+    for (Index t = 0; t < few; ++t) {
+      const Index i = scratch.rows[t];
+      const double f = w.feature.empty() ? 1 : static_cast<double>(w.feature[i]);
+      scratch.lacks.col(t) = std::sqrt(f * (scratch.top - v * static_cast<double>(entry[i]))) * rows_.col(i);
+    }
+    return true;
+  }
+
+  /// By the path, for which columns of A_j are made as atoms join. Returns the KKT residual.
+  double solve_nearly_complete(const Sample& sample, const double* c, double* s, T* out, Scratch& scratch) const {
+    if (!(scratch.top > 0) && terms_.separable_only()) {  // nothing but the penalty is left
+      for (Index k = 0; k < B_.cols; ++k)
+        if (terms_.penalty()[k] > 0) out[k] = 0;
+      return 0;
+    }
+    if (scratch.A.empty()) scratch.A.resize(B_.cols, B_.cols);
+    scratch.columns.resize(B_.cols, 4);
+    scratch.four.setZero(4, scratch.lacks.cols());
+    const EigenMatrix<double>& E = scratch.lacks;
+    EigenMatrix<double>&Y = scratch.four, &EY = scratch.columns;
+    const auto columns = [&](std::span<const std::int32_t> atoms) {
+      for (; !atoms.empty(); atoms = atoms.subspan(std::min<std::size_t>(4, atoms.size()))) {
+        const auto four = atoms.first(std::min<std::size_t>(4, atoms.size()));
+        for (Index l = 0; const Index k : four) Y.row(l++) = E.row(k);
+        multiply_four(E.data(), E.rows(), E.cols(), Y.data(), EY.data());
+        for (Index l = 0; const Index k : four) {
+          auto column = eigen(scratch.A).col(k);
+          column = scratch.top * eigen(G_).col(k) - EY.col(l++);
+          if (!terms_.separable_only()) column += eigen(terms_.quadratic()).col(k);
+        }
+      }
+    };
+    const Lasso lasso{scratch.A, c, terms_.penalty().data(), terms_.positive(), sample.tol, columns};
+    return finish(lasso, scratch.path.solve(lasso, s), s, out, scratch);
+  }
+
+  /// Where samples have Gram matrices A_j of their own, and are not nearly complete: a working set of atoms by a path
+  /// with the mean weight, the lasso on it with A_PP to float precision, then, until the exact gradient of the samples
+  /// left says so, again with
   ///   c_P = A_PP s_P + N_P,   N = B'(w v (x - B s)) + gamma Q'h - C s,
   /// so that rounding of A costs rounds, not exactness. Atoms that break their bound join.
   Worst solve_weighted(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
     Worst worst;
     const Index r = B_.cols;
+    Index left = 0;
     for (Index at = 0; at < count; ++at) {
-      Sample& sample = scratch.samples[static_cast<std::size_t>(at)];
-      double *s = scratch.S.col(at), *c = scratch.c.col(at);
+      Sample& sample = scratch.samples[static_cast<std::size_t>(left)];
+      double *s = scratch.S.col(left), *c = scratch.c.col(at);
       const double scale = scale_of(c);
       worst.scale = std::max(worst.scale, scale);
       sample.j = first + at;
@@ -160,6 +246,12 @@ class Separable {
       sample.A.resize(0, 0);
       sample.P.clear();
       for (Index k = 0; k < r; ++k) s[k] = static_cast<double>(S(k, sample.j));
+      if (nearly_complete(sample.j, scratch)) {
+        terms_.add_linear(sample.j, c);
+        worst.gap = std::max(worst.gap, solve_nearly_complete(sample, c, s, S.col(sample.j), scratch));
+        continue;
+      }
+      ++left;
       for (Index k = 0; k < r; ++k)
         if (s[k] != 0) sample.P.push_back(static_cast<std::int32_t>(k));
       if (!sample.P.empty()) continue;
@@ -167,7 +259,7 @@ class Separable {
       solve_mean(sample, c, s, scratch);
       solve_working_set(sample, s, c, scratch);
     }
-    for (Index left = count; left > 0;) {
+    while (left > 0) {
       gradient(left, scratch);
       const int round = worst.rounds++;
       for (Index at = left - 1; at >= 0; --at) {
@@ -201,15 +293,13 @@ class Separable {
   void solve_mean(Sample& sample, const double* c, double* s, Scratch& scratch) const {
     const Index r = B_.cols;
     double mean = sample_weight(sample.j);
-    if (!p_.weights.entry.empty()) {
-      const auto entry = eigen(p_.weights.entry).col(sample.j).template cast<double>();
-      if (p_.weights.feature.empty()) {
-        mean *= entry.mean();
-      } else {
-        const Eigen::Map<const Eigen::VectorX<T>> feature(p_.weights.feature.data(), B_.rows);
-        const auto all = static_cast<double>(feature.sum());
-        mean *= all > 0 ? entry.dot(feature.template cast<double>()) / all : 0;
-      }
+    const auto entry = eigen(p_.weights.entry).col(sample.j).template cast<double>();
+    if (p_.weights.feature.empty()) {
+      mean *= entry.mean();
+    } else {
+      const Eigen::Map<const Eigen::VectorX<T>> feature(p_.weights.feature.data(), B_.rows);
+      const auto all = static_cast<double>(feature.sum());
+      mean *= all > 0 ? entry.dot(feature.template cast<double>()) / all : 0;
     }
     if (!(mean > 0) && terms_.separable_only()) return;
     const double unit = terms_.separable_only() ? mean : 1;
@@ -309,31 +399,22 @@ class Separable {
       form_gram<float>(sample, single_, scratch.weighted, scratch.gram, scratch);
   }
 
-  /// A_PP = B_P' diag(w v) B_P + C_PP. Of a sample whose entries nearly all have the largest weight `top`:
-  ///   B_P' diag(w v) B_P = top G_PP - sum_i (top - w_i) b_i b_i'  over the few rows i that have less.
+  /// A_PP = B_P' diag(w v) B_P + C_PP
   template <class U>
   void form_gram(Sample& sample, MatrixView<const U> B, Matrix<U>& rows_of, Matrix<U>& gram_of,
                  Scratch& scratch) const {
     const auto p = static_cast<Index>(sample.P.size());
     const Index m = B_.rows;
     const Weights<T>& weights = p_.weights;
-    const double v = sample_weight(sample.j);
-    double top = 1;
-    bool few = true;
     Index rows = 0;  // those that count, and the roots of their weights
-    if (!weights.entry.empty()) {
-      const auto entry = eigen(weights.entry).col(sample.j).template cast<double>();
-      top = entry.maxCoeff();
-      few = static_cast<double>((entry.array() < top).count()) <= tuning_.nearly_complete * static_cast<double>(m);
-      for (Index i = 0; i < m; ++i) {
-        const double f = weights.feature.empty() ? 1 : static_cast<double>(weights.feature[i]);
-        const double w = v * f * (few ? top - entry[i] : entry[i]);
-        scratch.rows[rows] = static_cast<std::int32_t>(i);
-        scratch.roots[rows] = w;
-        rows += w > 0 ? 1 : 0;
-      }
-      for (Index at = 0; at < rows; ++at) scratch.roots[at] = std::sqrt(scratch.roots[at]);
+    for (Index i = 0; i < m; ++i) {
+      const double f = weights.feature.empty() ? 1 : static_cast<double>(weights.feature[i]);
+      const double w = sample_weight(sample.j) * f * static_cast<double>(weights.entry(i, sample.j));
+      scratch.rows[rows] = static_cast<std::int32_t>(i);
+      scratch.roots[rows] = w;
+      rows += w > 0 ? 1 : 0;
     }
+    for (Index at = 0; at < rows; ++at) scratch.roots[at] = std::sqrt(scratch.roots[at]);
     if (rows_of.empty()) {
       rows_of.resize_for_overwrite(m, B_.cols);
       gram_of.resize(B_.cols, B_.cols);
@@ -346,9 +427,8 @@ class Separable {
     double largest = 0;
     for (Index l = 0; l < p; ++l) {
       double* out = sample.A.col(l);
-      const double *all = G_.col(sample.P[l]), size = few ? v * top : 0;
-      const U *own = gram_view.col(l), sign = few ? -1 : 1;
-      for (Index k = 0; k < p; ++k) out[k] = size * all[sample.P[k]] + static_cast<double>(sign * own[k]);
+      const U* own = gram_view.col(l);
+      for (Index k = 0; k < p; ++k) out[k] = static_cast<double>(own[k]);
       if (!terms_.separable_only())
         for (Index k = 0; k < p; ++k) out[k] += terms_.quadratic()(sample.P[k], sample.P[l]);
       largest = std::max(largest, out[l]);
@@ -364,9 +444,11 @@ class Separable {
   double tol_;
   int rounds_;
   const Tuning& tuning_;
-  Matrix<double> G_;      // B' diag(feature) B
-  Matrix<float> single_;  // B
+  Matrix<double> G_;          // B' diag(feature) B
+  Matrix<float> single_;      // B
+  EigenMatrix<double> rows_;  // B'
   bool shared_ = true;
+  bool float_data_ = false;  // B'X in float
 };
 
 }  // namespace
@@ -416,7 +498,7 @@ void improve_separable(const CheapCodes<T>& p, const CodeTerms<T>& terms, int sw
   const auto most =
       own ? static_cast<double>(*std::max_element(p.weights.sample.begin(), p.weights.sample.end())) : 1.0;
   const EigenMatrix<double> exact =
-      terms.plus_quadratic((most > 0 ? p.bound / most : p.bound) * feature_gram(p.B, p.weights.feature));
+      terms.plus_quadratic((most > 0 ? p.bound / most : p.bound) * feature_gram<float>(p.B, p.weights.feature));
   const EigenMatrix<float> A = exact.cast<float>(), C = eigen(terms.quadratic()).template cast<float>(),
                            B = eigen(p.B).template cast<float>();
   const Vector<float> penalty(terms.penalty().begin(), terms.penalty().end());

@@ -36,7 +36,7 @@ class Doors(Case):
     def program(self, what, model):
         if what == "fit":
             self.call("fit", "data.csv", "-o", model, "--atoms", "5", *(f"--{k.replace('_', '-')}={v}" for k, v in OPTIONS.items()),
-                      "--quiet", status=1)
+                      "--quiet")
             return []
         self.call("encode", model, "data.csv", "-o", "codes.csv")
         return [float(x) for row in (self.folder / "codes.csv").read_text().split() for x in row.split(",")]
