@@ -37,8 +37,8 @@ std::string montage_png(MatrixView<const T> values, Index rows, Index columns, I
   for (Index t = 0; t < values.cols; ++t) {
     const T* tile = values.col(t);
     const auto [least, most] = std::minmax_element(tile, tile + rows * columns);
-    const double low = range != nullptr ? range->low : static_cast<double>(*least);
-    const double high = range != nullptr ? range->high : static_cast<double>(*most);
+    const double low = range != nullptr ? range->lower : static_cast<double>(*least);
+    const double high = range != nullptr ? range->upper : static_cast<double>(*most);
     const Index left = t % across * (columns + gap) + gap, top = t / across * (rows + gap) + gap;
     for (Index i = 0; i < rows; ++i)
       for (Index j = 0; j < columns; ++j) {

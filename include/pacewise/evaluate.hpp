@@ -1,8 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "pacewise/control.hpp"
-#include "pacewise/matrix.hpp"
+#include "pacewise/data.hpp"
 
 namespace pacewise {
 
