@@ -26,7 +26,7 @@ def kneighbors(X: Any, n_neighbors: int = 5, *, n_threads: int | None = None) ->
 
 
 def _build(X: Any, n_threads: int | None, **options: Any) -> tuple[sp.csr_array, sp.csr_array]:
-    incidence, laplacian, _ = _core.build_graph(as_rows("X", X), options_of(options), thread_number(n_threads))
+    incidence, laplacian = _core.build_graph(as_rows("X", X), options_of(options), thread_number(n_threads))
     return from_parts(incidence), from_parts(laplacian)
 
 

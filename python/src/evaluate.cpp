@@ -35,10 +35,7 @@ nb::dict scores(const Line<std::int32_t>& labels, const Line<std::int32_t>& assi
   const Scores s = clustering_scores({labels.data(), labels.data() + labels.size()},
                                      {assignment.data(), assignment.data() + assignment.size()});
   nb::dict d;
-  d["acc"] = s.acc;
-  d["purity"] = s.purity;
-  d["nmi"] = s.nmi;
-  d["ari"] = s.ari;
+  for (const Measure& measure : kMeasures) d[measure.key] = s.*measure.score;
   return d;
 }
 

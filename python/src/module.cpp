@@ -7,7 +7,7 @@ NB_MODULE(_core, module) {
   using namespace pacewise::python;
   nb::exception<pacewise::Error>(module, "Error", PyExc_ValueError);
   nb::exception<pacewise::WriteError>(module, "WriteError", PyExc_OSError);
-  module.attr("__version__") = pacewise::kVersion;
+  module.attr("version") = pacewise::kVersion;
   bind_model(module);
   bind_steps(module);
   bind_graph(module);
