@@ -368,6 +368,10 @@ int parse_and_run(Program& program, int argc, char** argv) {
     throw UsageError("no command " + first + (near.empty() ? "" : "; did you mean " + near + "?") +
                      " (pacewise --help)");
   }
+  if (argc > 3 && first == "generate" && argv[2] == std::string("words")) {
+    write_stdout(completions(app, {argv + 3, argv + argc}));
+    return kDone;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
