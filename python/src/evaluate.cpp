@@ -14,9 +14,8 @@ template <class T>
 nb::list kmeans_runs(const Rows<T>& X, Index clusters, const std::string& init, int runs, int max_iter, double tol,
                      bool unit_norm, std::uint64_t seed, int threads) {
   KMeansOptions options;
-  if (init != "random" && init != "k-means++") throw Error("init = " + init + ": must be random or k-means++");
   options.clusters = clusters;
-  options.init = init == "random" ? Seeding::random : Seeding::plus_plus;
+  options.init = parse<Seeding>(init);
   options.runs = runs;
   options.max_iter = max_iter;
   options.tol = tol;
