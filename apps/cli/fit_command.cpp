@@ -48,7 +48,7 @@ void check_paths(const FitArguments& a) {
               a.force);
 }
 
-/// With --resume the method is the checkpoint's; only limits may be set anew.
+/// With --resume the method is the checkpoint's; only limits may be changed.
 void check_given_with_resume(const FitArguments& a) {
   for (const std::string& option : a.given)
     if (option != "--max-iter" && option != "--tol")

@@ -79,7 +79,7 @@ struct Normalization {
   Vector<T> shift, scale;  // standard, robust: x -> (x - shift_i) / scale_i, each of length m; else empty
   Vector<T> offset = {};   // m, learned: then x -> x - offset_i; or empty
   // what is further from the centre is a gross outlier: it counts for nothing at first, and never for its sample's norm
-  double center = 0, reach = std::numeric_limits<double>::infinity();
+  double center = 0, cutoff = std::numeric_limits<double>::infinity();
 };
 
 struct Graph {

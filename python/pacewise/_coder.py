@@ -225,7 +225,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         for name, values in zip(("sample_weight", "feature_weight", "entry_weight"), given[1:]):
             if values is not None and not values.any():
                 raise _core.Error(f"{name} is zero everywhere: at least one weight must be positive")
-        ties = _graph_parts(graph, graph_points)
+        parts = _graph_parts(graph, graph_points)
         if self.callback is not None and not callable(self.callback):
             raise _core.Error(f"callback = {self.callback}: must be callable, or None")
 
@@ -239,7 +239,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             result = _core.fit(
                 given,
                 options=options,
-                graph=ties,
+                graph=parts,
                 dictionary=optional_rows("dict_init", self.dict_init, np.float64),
                 codes=optional_rows("code_init", self.code_init, np.float64),
                 groups=averaging,
@@ -378,7 +378,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return -self._trust(self._fitted_rows(X), folds)[0]
 
     def entry_confidence(self, X: Any, folds: int | None = None) -> Any:
-        """How far each entry (n, m) is to be believed, in [0, 1]; NaN where it is missing. ``folds`` as in
+        """Confidence in each entry (n, m), in [0, 1]; NaN where it is missing. ``folds`` as in
         :meth:`score_samples`."""
         return self._like(X, self._trust(self._fitted_rows(X), folds)[1])
 
@@ -495,8 +495,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         a list of ``(name, stated, found, same)``. ``all(figure.same for figure in coder.verify(X))`` is the short answer."""
         X = self._fitted_rows(X).astype(self.components_.dtype, copy=False)
         given = weighted(X, sample_weight, feature_weight, entry_weight)
-        ties = _graph_parts(graph, graph_points)
-        figures = _core.verify(given, self._model, ties, thread_number(self.n_threads, self.n_jobs))
+        parts = _graph_parts(graph, graph_points)
+        figures = _core.verify(given, self._model, parts, thread_number(self.n_threads, self.n_jobs))
         return [Figure(name.strip(), stated, found, same) for name, stated, found, same in figures]
 
     # ---- files

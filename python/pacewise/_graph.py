@@ -47,7 +47,7 @@ def knn_graph(
     Parameters
     ----------
     space : where neighbours are looked for: "raw", "pca:D", "half:D" (half-whitened, unit norm), "white:D" or
-        "robust:D" (half-whitened without wild entries and noise)
+        "robust:D" (half-whitened without gross outliers and noise)
     edge_weight, heat_width : 1, exp(-d^2 / width) (width 0: the mean squared neighbour distance), or max(0, cos)
     mode : "laplacian" gives D - A, or 1 - D^-1/2 A D^-1/2 when ``normalized``; "affinity" gives A
 

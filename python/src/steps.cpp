@@ -59,10 +59,10 @@ template <class T>
 nb::tuple encode_step(const Given<T>& given, const Rows<T>& dictionary, const PenaltyParts<T>& penalty,
                       const CouplingParts<T>& coupling, const MaybeRows<T>& init, double tol, int max_rounds,
                       int threads) {
-  const OwnedCoupling<T> ties(coupling);
+  const OwnedCoupling<T> owned(coupling);
   Step<T> step;
   run(threads, [&](const Control& control) {
-    const CodesTerms<T> terms{to_penalty<T>(penalty), ties.coupling, view_of<T>(init)};
+    const CodesTerms<T> terms{to_penalty<T>(penalty), owned.coupling, view_of<T>(init)};
     step = sparse_encode(to_problem(given, control), view(dictionary), terms, step_options(tol, max_rounds), control);
   });
   return with_report(to_rows(std::move(step.value)), step.report);
@@ -125,13 +125,13 @@ nb::dict objective_parts(const Given<T>& given, const Rows<T>& dictionary, const
                          const PenaltyParts<T>& penalty, const std::string& level, const MaybeLine<T>& weights,
                          double lambda, const std::string& regularizer, const nb::dict& parameters,
                          const CouplingParts<T>& coupling, double eta, int threads) {
-  const OwnedCoupling<T> ties(coupling);
+  const OwnedCoupling<T> owned(coupling);
   ObjectiveTerms<T> terms{to_penalty<T>(penalty),
                           parse<Level>(level),
                           {},
                           lambda,
                           to_regularizer(regularizer, parameters),
-                          ties.coupling,
+                          owned.coupling,
                           eta};
   if (weights) terms.weights = copy(*weights);
   Objective o;

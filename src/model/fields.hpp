@@ -78,7 +78,7 @@ void visit_results(S& s, Visit&& visit) {
   visit("normalization_scale", s.normalization.scale);
   visit("normalization_offset", s.normalization.offset);
   visit("center", s.normalization.center);
-  visit("reach", s.normalization.reach);
+  visit("reach", s.normalization.cutoff);
   PACEWISE_FIELDS(sample_scale)
   visit("laplacian", s.graph.laplacian);
   visit("incidence", s.graph.incidence);
