@@ -328,8 +328,7 @@ TEST(KMeansOptionsTest, EachBadValueHasItsMessage) {
   EXPECT_EQ(message(x, {.tol = -0.5}), "tol = -0.5: must be >= 0");
   EXPECT_EQ(message(x, {.tol = std::nan("")}), "tol = nan: must be >= 0");
   EXPECT_EQ(message(Matrix<double>(0, 10), {}), "rows of X = 0: must be >= 1");
-  EXPECT_EQ(message(Matrix<double>(2, 0), {.clusters = 1}),
-            "clusters = 1: must be at most the number of samples, 0");
+  EXPECT_EQ(message(Matrix<double>(2, 0), {.clusters = 1}), "clusters = 1: must be at most the number of samples, 0");
   Matrix<double> bad = x;
   bad(1, 4) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(message(bad, {}), "X = nan: must be finite; sample 4, feature 1 (from 0)");

@@ -1,7 +1,6 @@
 #include "pacewise/evaluate.hpp"
 
 #include "arrays.hpp"
-#include "bindings.hpp"
 #include "evaluate/scores.hpp"
 #include "running.hpp"
 

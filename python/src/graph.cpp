@@ -1,6 +1,5 @@
 #include "graph/graph.hpp"
 
-#include "bindings.hpp"
 #include "options.hpp"
 #include "running.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "bindings.hpp"
 #include "model/model_file.hpp"
 #include "model/verify.hpp"
 #include "options.hpp"

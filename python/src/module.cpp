@@ -1,6 +1,12 @@
 #include "arrays.hpp"
-#include "bindings.hpp"
 #include "pacewise/version.hpp"
+
+namespace pacewise::python {
+void bind_model(nb::module_& module);
+void bind_steps(nb::module_& module);
+void bind_graph(nb::module_& module);
+void bind_evaluate(nb::module_& module);
+}  // namespace pacewise::python
 
 // The private module behind the package: arrays in, arrays out. Shapes, defaults and documentation are the package's.
 NB_MODULE(_core, module) {

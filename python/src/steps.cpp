@@ -1,6 +1,5 @@
 #include "pacewise/steps.hpp"
 
-#include "bindings.hpp"
 #include "model/learn.hpp"
 #include "options.hpp"
 #include "running.hpp"
