@@ -38,7 +38,8 @@ if(PACEWISE_BUILD_FILES AND pacewise_file_sources)
   set_target_properties(pacewise_files PROPERTIES EXPORT_NAME files)
   pacewise_compile_options(pacewise_files)
   pacewise_compile_folders(pacewise_files)
-  set(pacewise_formats PkgConfig::matio PkgConfig::hdf5 PkgConfig::libzip ZLIB::ZLIB PNG::PNG PkgConfig::turbojpeg)
+  set(pacewise_formats PkgConfig::matio PkgConfig::hdf5 PkgConfig::libzip ZLIB::ZLIB PNG::PNG PkgConfig::turbojpeg
+                       $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
   target_link_libraries(pacewise_files PUBLIC pacewise PRIVATE ${pacewise_formats} OpenMP::OpenMP_CXX)
 endif()
 

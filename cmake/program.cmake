@@ -13,7 +13,7 @@ pacewise_compile_options(pacewise-cli)
 pacewise_compile_folders(pacewise-cli)
 set_target_properties(pacewise-cli PROPERTIES OUTPUT_NAME pacewise)
 target_link_libraries(pacewise-cli PRIVATE pacewise pacewise_files pacewise_report CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json
-                                           ZLIB::ZLIB Threads::Threads)
+                                           PNG::PNG Threads::Threads)
 
 # The manual page and the completions, written by the program from its own definitions.
 set(pacewise_pages "${PROJECT_BINARY_DIR}/pages")

@@ -8,4 +8,7 @@ nanobind_add_module(pacewise_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS ${
 set_target_properties(pacewise_python PROPERTIES OUTPUT_NAME _core)
 pacewise_compile_options(pacewise_python)
 target_link_libraries(pacewise_python PRIVATE pacewise Threads::Threads)
+nanobind_add_stub(pacewise_stub MODULE _core OUTPUT _core.pyi PYTHON_PATH $<TARGET_FILE_DIR:pacewise_python>
+                  DEPENDS pacewise_python)
 install(TARGETS pacewise_python LIBRARY DESTINATION pacewise COMPONENT python)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/_core.pyi" DESTINATION pacewise COMPONENT python)

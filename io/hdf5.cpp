@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "io/formats.hpp"
-#include "io/library_lock.hpp"
 
 namespace pacewise {
 namespace {
@@ -157,8 +156,8 @@ LibraryLock::LibraryLock() : lock_(library_lock) {
 
 LibraryLock::~LibraryLock() { H5Eset_auto2(H5E_DEFAULT, reinterpret_cast<H5E_auto2_t>(function_), data_); }
 
-bool is_hdf5(std::string_view bytes) { return bytes.starts_with("\x89HDF\r\n\x1a\n"); }
-
-std::unique_ptr<Container> open_hdf5(const Reading& reading) { return std::make_unique<Hdf5>(reading); }
+const Format kHdf5{"hdf5", [](std::string_view bytes) { return bytes.starts_with("\x89HDF\r\n\x1a\n"); }, nullptr,
+                   [](const Reading& reading) -> std::unique_ptr<Container> { return std::make_unique<Hdf5>(reading); },
+                   true};
 
 }  // namespace pacewise

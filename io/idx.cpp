@@ -23,8 +23,6 @@ bool replace_last(std::string& text, std::string_view from, std::string_view to)
   return at != std::string::npos;
 }
 
-}  // namespace
-
 bool is_idx(std::string_view bytes) {
   return bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && !type_of(bytes[2]).empty() && bytes[3] >= 1 &&
          bytes[3] <= 8;
@@ -49,6 +47,10 @@ Variable read_idx(const Reading& reading) {
   array.mapped = reading.mapped;
   return out;
 }
+
+}  // namespace
+
+const Format kIdx{"idx", is_idx, read_idx};
 
 std::string idx_labels_beside(const std::string& path) {
   const std::size_t start = path.rfind('/') + 1;

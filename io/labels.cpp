@@ -1,11 +1,10 @@
-#include "io/labels.hpp"
-
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
 
 #include "io/text.hpp"
+#include "io/typed_array.hpp"
 
 namespace pacewise {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "io/formats.hpp"
-#include "io/library_lock.hpp"
 
 namespace pacewise {
 namespace {
@@ -107,7 +106,7 @@ class Mat : public Container {
 
   /// HDF5 lists the axes in the reverse order of MATLAB.
   Variable load_plain(const std::string& name) const {
-    const std::unique_ptr<Container> file = open_hdf5(reading_);
+    const std::unique_ptr<Container> file = kHdf5.open(reading_);
     for (const Entry& entry : file->entries()) {
       if (entry.name != name || !entry.loadable || entry.is_text) continue;
       Variable out = file->load(entry);
@@ -181,14 +180,16 @@ class Mat : public Container {
   std::shared_ptr<mat_t> file_;
 };
 
-}  // namespace
-
 bool is_mat(std::string_view bytes) {
   const std::string_view tail = bytes.size() < 128 ? "" : bytes.substr(124, 4);
   return tail == std::string_view("\x00\x01IM", 4) || tail == std::string_view("\x01\x00MI", 4) ||
          tail == std::string_view("\x00\x02IM", 4);
 }
 
-std::unique_ptr<Container> open_mat(const Reading& reading) { return std::make_unique<Mat>(reading); }
+}  // namespace
+
+const Format kMat{"mat", is_mat, nullptr,
+                  [](const Reading& reading) -> std::unique_ptr<Container> { return std::make_unique<Mat>(reading); },
+                  true};
 
 }  // namespace pacewise

@@ -81,10 +81,6 @@ TypedArray read_array(const Reading& reading, Scanner& scanner, const Banner& ba
   return array;
 }
 
-}  // namespace
-
-bool is_matrix_market(std::string_view bytes) { return lower(bytes.substr(0, 14)) == "%%matrixmarket"; }
-
 Variable read_matrix_market(const Reading& reading) {
   const std::size_t line_end = std::min(reading.bytes.find('\n'), reading.bytes.size());
   const Banner banner = read_banner(reading, reading.bytes.substr(0, line_end));
@@ -101,5 +97,10 @@ Variable read_matrix_market(const Reading& reading) {
     out.array = read_array(reading, scanner, banner, rows, cols);
   return out;
 }
+
+}  // namespace
+
+const Format kMatrixMarket{"mtx", [](std::string_view bytes) { return lower(bytes.substr(0, 14)) == "%%matrixmarket"; },
+                           read_matrix_market};
 
 }  // namespace pacewise

@@ -1,4 +1,4 @@
-#include <array>
+#include <nlohmann/json.hpp>
 
 #include "io/formats.hpp"
 #include "io/text.hpp"
@@ -6,48 +6,38 @@
 namespace pacewise {
 namespace {
 
-/// The header is a Python dictionary literal with the keys descr, fortran_order and shape.
+/// A Python literal as JSON: ' ( ) True False, commas before a bracket, and the L of long integers in Python 2
+std::string as_json(std::string_view literal) {
+  std::string out;
+  for (const char c : literal) {
+    if (c == ')' || c == '}' || c == ']') out.resize(out.find_last_not_of(" ,\n") + 1);
+    if (c == 'L' && !out.empty() && out.back() >= '0' && out.back() <= '9') continue;
+    out += c == '\'' ? '"' : c == '(' ? '[' : c == ')' ? ']' : c == 'T' ? 't' : c == 'F' ? 'f' : c;
+  }
+  return out;
+}
+
 struct NpyHeader {
   std::string descr;
   bool fortran = false;
   std::vector<Index> shape;
 
   NpyHeader(const Reading& reading, std::string_view text, std::string_view where) {
-    const auto bad = [&] {
+    using nlohmann::json;
+    const json header = json::parse(as_json(text), nullptr, false), none;
+    const auto field = [&](const char* name) -> const json& {
+      return header.is_object() && header.contains(name) ? header[name] : none;
+    };
+    const json &type = field("descr"), &order = field("fortran_order"), &lengths = field("shape");
+    if (type.is_array()) reading.fail(where, "holds records with named fields; save a plain numeric array");
+    bool good = type.is_string() && order.is_boolean() && lengths.is_array();
+    for (const json& length : lengths) good = good && length.is_number_unsigned();
+    if (!good)
       reading.fail(where, line_of("the .npy header is damaged near \"", printable(text.substr(0, 20)),
                                   "\"; write the file again with numpy.save"));
-    };
-    const auto quoted = [&](std::string_view literal) {
-      const std::size_t end = literal.empty() || (literal[0] != '\'' && literal[0] != '"')
-                                  ? std::string_view::npos
-                                  : literal.find(literal[0], 1);
-      if (end == std::string_view::npos) bad();
-      return literal.substr(1, end - 1);
-    };
-    const auto value_of = [&](const std::string& key) {
-      std::size_t at = text.find('\'' + key + '\'');
-      if (at == std::string_view::npos) at = text.find('"' + key + '"');
-      if (at == std::string_view::npos) bad();
-      const std::string_view rest = trimmed(text.substr(at + key.size() + 2));
-      if (!rest.starts_with(':')) bad();
-      return trimmed(rest.substr(1));
-    };
-    if (!trimmed(text).starts_with('{') || !trimmed(text).ends_with('}')) bad();
-    if (value_of("descr").starts_with('['))
-      reading.fail(where, "holds records with named fields; save a plain numeric array");
-    descr = quoted(value_of("descr"));
-    fortran = value_of("fortran_order").starts_with("True");
-    if (!fortran && !value_of("fortran_order").starts_with("False")) bad();
-    std::string_view tuple = value_of("shape");
-    if (!tuple.starts_with('(') || tuple.find(')') == std::string_view::npos) bad();
-    tuple = tuple.substr(1, tuple.find(')') - 1);
-    while (!trimmed(tuple).empty()) {
-      const std::size_t comma = std::min(tuple.find(','), tuple.size());
-      std::string_view length = trimmed(tuple.substr(0, comma));
-      if (length.ends_with('L')) length.remove_suffix(1);  // Python 2 wrote long integers so
-      if (!parse_number(length, shape.emplace_back()) || shape.back() < 0) bad();
-      tuple.remove_prefix(std::min(comma + 1, tuple.size()));
-    }
+    type.get_to(descr);
+    order.get_to(fortran);
+    lengths.get_to(shape);
   }
 };
 
@@ -98,9 +88,9 @@ std::string type_problem(const std::string& descr, char kind) {
   return head + "save booleans, integers of 8 to 64 bits or floats of 16 to 64 bits";
 }
 
-}  // namespace
-
 bool is_npy(std::string_view bytes) { return bytes.starts_with("\x93NUMPY"); }
+
+}  // namespace
 
 Variable parse_npy(const Reading& reading, std::string_view bytes, std::shared_ptr<const void> owner,
                    std::string_view where) {
@@ -130,5 +120,8 @@ Variable parse_npy(const Reading& reading, std::string_view bytes, std::shared_p
   out.array.owner = std::move(owner);
   return out;
 }
+
+const Format kNpy{"npy", is_npy,
+                  [](const Reading& reading) { return parse_npy(reading, reading.bytes, reading.owner, ""); }};
 
 }  // namespace pacewise

@@ -148,8 +148,8 @@ class Npz : public Container {
 
 }  // namespace
 
-bool is_npz(std::string_view bytes) { return bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06"); }
-
-std::unique_ptr<Container> open_npz(const Reading& reading) { return std::make_unique<Npz>(reading); }
+const Format kNpz{
+    "npz", [](std::string_view bytes) { return bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06"); },
+    nullptr, [](const Reading& reading) -> std::unique_ptr<Container> { return std::make_unique<Npz>(reading); }};
 
 }  // namespace pacewise

@@ -8,13 +8,6 @@
 namespace pacewise {
 namespace {
 
-enum class Format : std::uint8_t { npy, npz, csv, mat, hdf5, idx, matrix_market, image };
-
-const char* format_name(Format format) {
-  static constexpr const char* names[] = {"npy", "npz", "csv", "mat", "hdf5", "idx", "mtx", "image"};
-  return names[static_cast<std::size_t>(format)];
-}
-
 /// Formats people try that hold no numbers we could read.
 const char* known_other(std::string_view bytes) {
   static constexpr std::pair<std::string_view, const char*> kinds[] = {
@@ -46,49 +39,33 @@ bool looks_like_text(std::string_view bytes) {
   });
 }
 
-bool has_variables(Format format) { return format == Format::npz || format == Format::mat || format == Format::hdf5; }
+constexpr const Format* kFormats[] = {&kNpy, &kNpz, &kMat, &kHdf5, &kMatrixMarket, &kImage, &kIdx};
+constexpr Format kCsv{"csv", looks_like_text};
 
-Format format_of(const Reading& reading) {
+const Format& format_of(const Reading& reading) {
   const std::string_view bytes = reading.bytes;
-  if (is_npy(bytes)) return Format::npy;
-  if (is_npz(bytes)) return Format::npz;
-  if (is_mat(bytes)) return Format::mat;
-  if (is_hdf5(bytes)) return Format::hdf5;
-  if (is_matrix_market(bytes)) return Format::matrix_market;
-  if (is_image(bytes)) return Format::image;
-  if (is_idx(bytes)) return Format::idx;
+  for (const Format* format : kFormats)
+    if (format->is(bytes)) return *format;
   if (const char* other = known_other(bytes)) reading.fail("", other);
-  if (looks_like_text(bytes)) return Format::csv;
+  if (kCsv.is(bytes)) return kCsv;
   if (reading.path.ends_with(".mat")) reading.fail("", "is no MATLAB v5 or v7.3 file; save it again with save -v7");
   reading.fail("", "its format is not known; give .npy, .npz, .csv, .mat, IDX, .mtx, HDF5 or a folder of images");
 }
 
-Format detect(const Reading& reading) {
-  const Format format = format_of(reading);
-  if (!reading.variable.empty() && !has_variables(format))
-    reading.fail("", line_of("a ", format_name(format), " file has no variables; leave out \"",
-                             printable(reading.variable), "\""));
-  return format;
-}
-
-std::unique_ptr<Container> open_container(const Reading& reading, Format format) {
-  if (format == Format::npz) return open_npz(reading);
-  if (!reading.mapped)
-    reading.fail("", line_of("a ", format_name(format), " file can only be read uncompressed from a regular file; ",
+const Format& detect(const Reading& reading) {
+  const Format& format = format_of(reading);
+  if (!reading.variable.empty() && format.open == nullptr)
+    reading.fail("",
+                 line_of("a ", format.name, " file has no variables; leave out \"", printable(reading.variable), "\""));
+  if (format.regular && !reading.mapped)
+    reading.fail("", line_of("a ", format.name, " file can only be read uncompressed from a regular file; ",
                              "decompress it first"));
-  return format == Format::mat ? open_mat(reading) : open_hdf5(reading);
+  return format;
 }
 
 bool is_directory(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/// The one array of a file without named ones.
-Variable read_array(const Reading& reading, Format format) {
-  if (format == Format::npy) return parse_npy(reading, reading.bytes, reading.owner, "");
-  if (format == Format::idx) return read_idx(reading);
-  return format == Format::image ? read_image(reading) : read_matrix_market(reading);
 }
 
 template <class T>
@@ -113,24 +90,24 @@ Table<T> read_any(const std::string& path, const ReadOptions& options) {
     return table;
   }
   const Reading reading = open_reading(path, options);
-  const Format format = detect(reading);
-  if (has_variables(format))
-    table = open_container(reading, format)->template read<T>();
-  else if (format == Format::csv)
-    table = read_csv<T>(reading);
+  const Format& format = detect(reading);
+  if (format.open != nullptr)
+    table = format.open(reading)->template read<T>();
+  else if (format.read != nullptr)
+    place(format.read(reading), reading, "", table);
   else
-    place(read_array(reading, format), reading, "", table);
-  if (format == Format::idx && options.labels_beside) add_labels_beside(reading, table);
-  table.format = format_name(format);
+    table = read_csv<T>(reading);
+  if (&format == &kIdx && options.labels_beside) add_labels_beside(reading, table);
+  table.format = format.name;
   return table;
 }
 
 LabelColumn any_labels(const Reading& reading, Index samples) {
-  const Format format = detect(reading);
-  if (has_variables(format)) return open_container(reading, format)->read_labels();
-  if (format == Format::csv) return read_csv_labels(reading, samples);
-  if (format == Format::image) reading.fail("", "is an image; labels are a vector of numbers or text");
-  return label_column(read_array(reading, format), reading, "");
+  const Format& format = detect(reading);
+  if (format.open != nullptr) return format.open(reading)->read_labels();
+  if (format.read == nullptr) return read_csv_labels(reading, samples);
+  if (&format == &kImage) reading.fail("", "is an image; labels are a vector of numbers or text");
+  return label_column(format.read(reading), reading, "");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -129,13 +130,14 @@ TEST(Regularizer, ValuesOfTheTable) {
 }
 
 TEST(Regularizer, NamesParseAndRoundTrip) {
-  const std::vector<std::string> expected = {"hard", "linear", "polynomial", "logarithmic", "mixture", "welsch"};
-  ASSERT_EQ(regularizer_names().size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(regularizer_names()[i], expected[i]);
-    const Regularizer r = parse_regularizer(expected[i]);
+  const std::vector<std::string_view> names = regularizer_names();
+  const std::vector<std::string_view> in_files = {"hard", "linear", "polynomial", "logarithmic", "mixture", "welsch"};
+  ASSERT_GE(names.size(), in_files.size());
+  EXPECT_TRUE(std::equal(in_files.begin(), in_files.end(), names.begin()));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Regularizer r = parse_regularizer(names[i]);
     EXPECT_EQ(r.index(), i);
-    EXPECT_EQ(name_of(r), expected[i]);
+    EXPECT_EQ(name_of(r), names[i]);
     EXPECT_NO_THROW(validate(r)) << "the defaults are valid";
   }
 }

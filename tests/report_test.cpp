@@ -6,7 +6,6 @@
 
 #include "apps/report/chart.hpp"
 #include "apps/report/page.hpp"
-#include "apps/report/svg.hpp"
 
 namespace pacewise {
 namespace {

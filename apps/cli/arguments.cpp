@@ -3,7 +3,6 @@
 #include "apps/cli/fit_options.hpp"
 #include "apps/cli/generate.hpp"
 #include "apps/cli/outcome.hpp"
-#include "apps/cli/spelling.hpp"
 #include "pacewise/version.hpp"
 
 namespace pacewise::cli {
@@ -309,6 +308,36 @@ void define_generate(Program& program) {
   });
 }
 
+/// Damerau's distance of adjacent words: insert, delete, replace, swap two neighbours.
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i)
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+/// The known word that `word` was probably meant to be: smallest edit distance (a swap of neighbours counts one), at
+/// most a third of its length; empty where none is near.
+std::string nearest_spelling(const std::string& word, const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
 /// Options that nobody defined come first: they are the cause of whatever else went wrong.
 [[noreturn]] void explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* at = &app;
@@ -367,6 +396,10 @@ int parse_and_run(Program& program, int argc, char** argv) {
     const std::string near = nearest_spelling(first, names);
     throw UsageError("no command " + first + (near.empty() ? "" : "; did you mean " + near + "?") +
                      " (pacewise --help)");
+  }
+  if (argc > 3 && first == "generate" && argv[2] == std::string("words")) {
+    write_stdout(completions(app, {argv + 3, argv + argc}));
+    return kDone;
   }
   try {
     app.parse(argc, argv);

@@ -22,14 +22,15 @@ using nlohmann::json;
 json spread_json(const Spread& s) { return {{"mean", s.mean}, {"sd", s.sd}, {"min", s.min}, {"max", s.max}}; }
 
 void check(const ClusterArguments& a) {
-  const KMeansOptions& o = a.options;
   const auto require = [](bool rule, const std::string& text) {
     if (!rule) throw UsageError(text);
   };
-  require(o.clusters >= 1, fmt::format("clusters = {}: must be >= 1", o.clusters));
-  require(o.runs >= 1, fmt::format("runs = {}: must be >= 1", o.runs));
-  require(o.max_iter >= 1, fmt::format("max-iter = {}: must be >= 1", o.max_iter));
-  require(a.init == "random" || a.init == "k-means++", "init = " + a.init + ": must be random or k-means++");
+  try {
+    validate(a.options);
+    static_cast<void>(parse<Seeding>(a.init));
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
   require(a.normalize == "unit" || a.normalize == "none", "normalize = " + a.normalize + ": must be unit or none");
   check_files({{"DATA", a.data.path}, {"--labels", a.labels}},
               {{{"--output", a.output}, Holds::list}, {{"--json", a.json}, Holds::json}}, a.force);
@@ -67,7 +68,7 @@ int run_cluster(const ClusterArguments& a) {
   const Index n = points.view().cols;
   const auto labels = labels_for(a.labels, points.table.labels, n, console);
   KMeansOptions options = a.options;
-  options.init = a.init == "random" ? Seeding::random : Seeding::plus_plus;
+  options.init = parse<Seeding>(a.init);
   options.unit_norm = a.normalize == "unit";
   Control control = control_of(a.data);
   console.stage(fmt::format("clustering {} samples, {} runs", n, options.runs));

@@ -10,6 +10,7 @@
 #include "apps/cli/outcome.hpp"
 #include "apps/cli/outputs.hpp"
 #include "apps/cli/signals.hpp"
+#include "model/fields.hpp"
 #include "model/model.hpp"
 #include "model/model_file.hpp"
 #include "model/options_json.hpp"
@@ -47,7 +48,7 @@ void check_paths(const FitArguments& a) {
               a.force);
 }
 
-/// With --resume the method is the checkpoint's; only limits may be set anew.
+/// With --resume the method is the checkpoint's; only limits may be changed.
 void check_given_with_resume(const FitArguments& a) {
   for (const std::string& option : a.given)
     if (option != "--max-iter" && option != "--tol")
@@ -238,13 +239,10 @@ class FitRun {
                 {"history", history}};
     if (m.descent.settled) {
       json& stages = out["stages"] = json::array();
-      for (const Stage& s : m.descent.stages)
-        stages.push_back({{"scale", number(s.scale)},
-                          {"lambda", number(s.lambda)},
-                          {"hidden", s.hidden},
-                          {"error", number(s.error())},
-                          {"gain", s.mean_gain()},
-                          {"gain_error", number(s.gain_error())}});
+      for (const Stage& s : m.descent.stages) {
+        json& one = stages.emplace_back();
+        visit_judgement(s, [&](const char* name, double value) { one[name] = number(value); });
+      }
       out["stage"] = m.descent.chosen;
     }
     if (!m.detail.empty()) out["detail"] = m.detail;

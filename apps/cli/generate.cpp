@@ -1,6 +1,7 @@
 #include "apps/cli/generate.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 
 #include "apps/cli/outcome.hpp"
@@ -13,7 +14,6 @@ struct Entry {
   std::vector<std::string> names;  // "-o", "--output"
   std::string type, help, absent, group;
   std::vector<std::string> choices;
-  bool takes_file = false;
 };
 
 /// "none|knn|FILE": the words are choices, FILE (or anything in capitals) is not.
@@ -39,8 +39,6 @@ std::vector<Entry> options_of(const CLI::App& app) {
     e.absent = o->get_default_str();
     e.group = o->get_group();
     e.choices = choices_of(e.type);
-    e.takes_file = e.type.find("FILE") != std::string::npos || e.type.find(".mtx") != std::string::npos ||
-                   e.type == "MODEL" || e.type == "CODES" || e.type == "DATA" || e.type == "DIR";
     out.push_back(e);
   }
   return out;
@@ -116,96 +114,58 @@ std::string man_page(const CLI::App& app) {
   return out.str();
 }
 
-std::string bash(const CLI::App& app) {
-  std::ostringstream out;
-  std::vector<std::string> names;
-  for (const CLI::App* sub : commands_of(app)) names.push_back(sub->get_name());
-  out << "# bash completion of pacewise; made by `pacewise generate bash`\n"
-      << "_pacewise() {\n"
-      << "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=''\n"
-      << "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-      << "    COMPREPLY=($(compgen -W '" << joined(names, " ") << " --help --version' -- \"$word\"))\n"
-      << "    return\n  fi\n"
-      << "  case \"${COMP_WORDS[1]} $before\" in\n";
-  for (const CLI::App* sub : commands_of(app))
-    for (const Entry& e : options_of(*sub))
-      if (!e.choices.empty())
-        out << "    '" << sub->get_name() << " " << e.names.back() << "') COMPREPLY=($(compgen -W '"
-            << joined(e.choices, " ") << "' -- \"$word\"))" << (e.takes_file ? "" : "; return") << " ;;\n";
-  out << "  esac\n  case ${COMP_WORDS[1]} in\n";
-  for (const CLI::App* sub : commands_of(app)) {
-    out << "    " << sub->get_name() << ") options='";
-    std::string all;
-    for (const Entry& e : options_of(*sub)) all += (all.empty() ? "" : " ") + joined(e.names, " ");
-    out << all << "' ;;\n";
-  }
-  out << "  esac\n"
-      << "  case $word in\n"
-      << "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-      << "    *) COMPREPLY+=($(compgen -f -- \"$word\")) ;;\n"
-      << "  esac\n}\ncomplete -o filenames -F _pacewise pacewise\n";
-  return out.str();
+// The shells ask the program what may follow; where it knows nothing they complete names of files.
+constexpr char kBash[] = R"sh(# bash completion of pacewise
+_pacewise() {
+  local IFS=$'\n'
+  COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" generate words "${COMP_WORDS[@]:1:COMP_CWORD}" | cut -f 1)" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
-
-std::string quoted(const std::string& text) { return replaced(text, "'", "'\\''"); }
-
-std::string zsh(const CLI::App& app) {
-  std::ostringstream out;
-  out << "#compdef pacewise\n# zsh completion of pacewise; made by `pacewise generate zsh`\n"
-      << "_pacewise() {\n  local -a commands\n  commands=(\n";
-  for (const CLI::App* sub : commands_of(app))
-    out << "    '" << sub->get_name() << ":" << quoted(replaced(sub->get_description(), ":", "\\:")) << "'\n";
-  out << "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    _arguments '--help[help]' "
-         "'--version[version]'\n"
-      << "    return\n  fi\n  case $words[2] in\n";
-  for (const CLI::App* sub : commands_of(app)) {
-    out << "    " << sub->get_name() << ")\n      shift words; (( CURRENT-- ))\n      _arguments";
-    for (const Entry& e : options_of(*sub))
-      for (const std::string& name : e.names) {
-        const std::string help = replaced(replaced(replaced(e.help, "[", "("), "]", ")"), ":", "\\:");
-        out << " \\\n        '" << name << "[" << quoted(help) << "]";
-        if (!e.type.empty()) {
-          out << ":" << replaced(e.type, ":", "\\:") << ":";
-          if (!e.choices.empty())
-            out << "(" << joined(e.choices, " ") << ")";
-          else if (e.takes_file)
-            out << "_files";
-        }
-        out << "'";
-      }
-    out << " \\\n        '*:file:_files'\n      ;;\n";
-  }
-  out << "  esac\n}\n_pacewise \"$@\"\n";
-  return out.str();
+complete -o default -o bashdefault -F _pacewise pacewise
+)sh";
+constexpr char kZsh[] = R"sh(#compdef pacewise
+_pacewise() {
+  local -a lines
+  lines=("${(@f)$("${words[1]}" generate words "${(@)words[2,CURRENT]}")}")
+  [[ -n $lines ]] || { _files; return }
+  lines=("${(@)lines//:/\\:}")
+  lines=("${(@)lines/$'\t'/:}")
+  _describe pacewise lines
 }
-
-std::string fish(const CLI::App& app) {
-  std::ostringstream out;
-  out << "# fish completion of pacewise; made by `pacewise generate fish`\n";
-  for (const CLI::App* sub : commands_of(app))
-    out << "complete -c pacewise -n __fish_use_subcommand -f -a " << sub->get_name() << " -d '"
-        << quoted(sub->get_description()) << "'\n";
-  out << "complete -c pacewise -n __fish_use_subcommand -f -l version -d 'Show the version'\n";
-  for (const CLI::App* sub : commands_of(app))
-    for (const Entry& e : options_of(*sub)) {
-      out << "complete -c pacewise -n '__fish_seen_subcommand_from " << sub->get_name() << "'";
-      for (const std::string& name : e.names)
-        out << (name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1));
-      if (!e.type.empty()) out << (e.takes_file ? " -r" : " -x");
-      if (!e.choices.empty()) out << " -a '" << joined(e.choices, " ") << "'";
-      out << " -d '" << quoted(e.help) << "'\n";
-    }
-  return out.str();
-}
+_pacewise "$@"
+)sh";
+constexpr char kFish[] = R"sh(# fish completion of pacewise
+function __pacewise
+  set -l typed (commandline -opc) (commandline -ct)
+  $typed[1] generate words $typed[2..]
+end
+complete -c pacewise -a '(__pacewise)'
+)sh";
 
 }  // namespace
 
 std::string generate(const CLI::App& app, const std::string& what) {
   if (what == "man") return man_page(app);
-  if (what == "bash") return bash(app);
-  if (what == "zsh") return zsh(app);
-  if (what == "fish") return fish(app);
+  if (what == "bash") return kBash;
+  if (what == "zsh") return kZsh;
+  if (what == "fish") return kFish;
   throw UsageError("generate " + what + ": must be man, bash, zsh or fish");
+}
+
+std::string completions(const CLI::App& app, const std::vector<std::string>& typed) {
+  std::string out;
+  const auto add = [&](const std::string& word, const std::string& help) { out += word + "\t" + help + "\n"; };
+  const CLI::App* at = &app;
+  for (const CLI::App* sub : commands_of(app)) {
+    if (typed.size() < 2) add(sub->get_name(), sub->get_description());
+    if (typed.size() > 1 && sub->get_name() == typed[0]) at = sub;
+  }
+  for (const Entry& e : options_of(*at)) {
+    if (typed.size() > 1 && std::find(e.names.begin(), e.names.end(), typed.end()[-2]) != e.names.end())
+      for (const std::string& choice : e.choices) add(choice, e.help);
+    if (typed.back().starts_with("-"))
+      for (const std::string& name : e.names) add(name, e.help);
+  }
+  return out;
 }
 
 }  // namespace pacewise::cli

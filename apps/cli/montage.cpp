@@ -1,14 +1,29 @@
 #include "apps/cli/montage.hpp"
 
+#include <png.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include "apps/cli/png.hpp"
 
 namespace pacewise::cli {
 namespace {
 
 constexpr Index kWidest = 900;  // pixels of a page
+
+/// 8 bits of grey, row by row
+std::string grey_png(Index width, Index height, const std::string& pixels) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(width);
+  image.height = static_cast<png_uint_32>(height);
+  image.format = PNG_FORMAT_GRAY;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::string out(size, '\0');
+  if (png_image_write_to_memory(&image, out.data(), &size, 0, pixels.data(), 0, nullptr) == 0)
+    throw Error(std::string("picture: ") + image.message);
+  out.resize(size);
+  return out;
+}
 
 /// Every value `height` times, one below the other: a strip that is not too thin to see
 template <class T>
@@ -37,8 +52,8 @@ std::string montage_png(MatrixView<const T> values, Index rows, Index columns, I
   for (Index t = 0; t < values.cols; ++t) {
     const T* tile = values.col(t);
     const auto [least, most] = std::minmax_element(tile, tile + rows * columns);
-    const double low = range != nullptr ? range->low : static_cast<double>(*least);
-    const double high = range != nullptr ? range->high : static_cast<double>(*most);
+    const double low = range != nullptr ? range->lower : static_cast<double>(*least);
+    const double high = range != nullptr ? range->upper : static_cast<double>(*most);
     const Index left = t % across * (columns + gap) + gap, top = t / across * (rows + gap) + gap;
     for (Index i = 0; i < rows; ++i)
       for (Index j = 0; j < columns; ++j) {
@@ -49,7 +64,7 @@ std::string montage_png(MatrixView<const T> values, Index rows, Index columns, I
         pixels[static_cast<std::size_t>((top + i) * width + left + j)] = static_cast<char>(grey == 128 ? 127 : grey);
       }
   }
-  return grey_png(static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(height), pixels);
+  return grey_png(width, height, pixels);
 }
 
 template <class T>

@@ -8,10 +8,6 @@ namespace pacewise::cli {
 /// {0, 0} where they do not.
 std::pair<Index, Index> picture_shape(const std::vector<Index>& sample_shape, Index features);
 
-struct Range {
-  double low, high;
-};
-
 /// Columns of `values` (each a picture of rows x columns) side by side, `across` in a row, `gap` pixels apart. Every
 /// tile is stretched to its own range, or to the given one; what is not finite has the grey 128, which no number has.
 template <class T>

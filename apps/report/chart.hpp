@@ -15,4 +15,14 @@ std::string convergence_chart(const std::vector<Record>& history);
 /// the first. Empty where nothing was hidden.
 std::string stage_chart(const std::vector<Stage>& stages, int chosen);
 
+// ---- what they are drawn from
+
+/// Round numbers (1, 2 or 5 times a power of ten apart) in [from, to], about `wanted` of them; `whole`: integers only.
+std::vector<double> ticks(double from, double to, int wanted, bool whole = false);
+std::string svg_text(double x, double y, const std::string& words, const char* anchor);
+/// A dot that tells `tip` when pointed at. `number` chooses its shape out of 3 and its colour (class s1 to s3).
+std::string svg_dot(double x, double y, std::size_t number, const std::string& tip);
+/// An entry of a legend, HTML: a piece of line with its dot, and the name.
+std::string legend_entry(std::size_t number, const std::string& name);
+
 }  // namespace pacewise

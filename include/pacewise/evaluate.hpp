@@ -1,12 +1,13 @@
 #pragma once
 #include <vector>
 
-#include "pacewise/control.hpp"
-#include "pacewise/matrix.hpp"
+#include "pacewise/data.hpp"
 
 namespace pacewise {
 
 enum class Seeding : std::uint8_t { random, plus_plus };
+template <>
+inline constexpr Words<2> words<Seeding>{"init", {"random", "k-means++"}};
 
 struct KMeansOptions {
   Index clusters = 8;  // 1 <= clusters <= n
@@ -18,6 +19,9 @@ struct KMeansOptions {
   bool unit_norm = false;  // scale every sample to unit norm first (the recommended protocol); a zero sample stays zero
   std::uint64_t seed = 0;
 };
+
+/// An Error names the option, its value and the rule.
+void validate(const KMeansOptions& options);
 
 struct KMeansRun {
   std::vector<std::int32_t> assignment;  // n

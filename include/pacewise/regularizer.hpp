@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "pacewise/range.hpp"
+#include "pacewise/error.hpp"
 
 namespace pacewise {
 

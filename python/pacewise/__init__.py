@@ -10,7 +10,8 @@ There is no factor 1/2 in front of the fit: beta is twice the lambda of scikit-l
 from typing import TYPE_CHECKING
 
 from . import datasets
-from ._core import Error, __version__
+from ._core import Error
+from ._core import version as __version__
 from ._evaluate import KMeansResult, clustering_scores, kmeans
 from ._graph import hypergraph, kneighbors, knn_graph
 from ._learn import LearnedDictionary, learn_dictionary

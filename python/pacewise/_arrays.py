@@ -73,13 +73,15 @@ def as_line(name: str, x: ArrayLike | None, dtype: DTypeLike, size: int | None =
     return x
 
 
-def weights_of(X: NDArray, sample_weight: Any, feature_weight: Any, entry_weight: Any) -> dict[str, Any]:
+def weighted(X: NDArray, sample_weight: Any, feature_weight: Any, entry_weight: Any) -> tuple[Any, Any, Any, Any]:
+    """X and its weights, as the library takes data"""
     n, m = X.shape
-    return {
-        "sample_weight": as_line("sample_weight", sample_weight, X.dtype, n),
-        "feature_weight": as_line("feature_weight", feature_weight, X.dtype, m),
-        "entry_weight": optional_rows("entry_weight", entry_weight, X.dtype, (n, m)),
-    }
+    return (
+        X,
+        as_line("sample_weight", sample_weight, X.dtype, n),
+        as_line("feature_weight", feature_weight, X.dtype, m),
+        optional_rows("entry_weight", entry_weight, X.dtype, (n, m)),
+    )
 
 
 def sparse_parts(name: str, a: Any) -> SparseParts | None:

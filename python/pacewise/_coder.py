@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import as_rows, from_parts, groups_of, integer, optional_rows, plain, real, sparse_parts, thread_number, weights_of
+from ._arrays import as_rows, from_parts, groups_of, integer, optional_rows, plain, real, sparse_parts, thread_number, weighted
 from ._options import options_of, parameters_doc, regularizer_params_doc
 from ._progress import watcher
 
@@ -40,15 +40,11 @@ class Figure(NamedTuple):
     same: bool
 
 
-def _graph_parts(graph: Any, points: Any) -> dict[str, Any]:
+def _graph_parts(graph: Any, points: Any) -> tuple[Any, Any, Any]:
     pair = graph if isinstance(graph, tuple) else (None, graph)
     if len(pair) != 2:
         raise _core.Error(f"graph has {len(pair)} parts: must be a Laplacian, or (incidence, laplacian)")
-    return {
-        "laplacian": sparse_parts("graph", pair[1]),
-        "incidence": sparse_parts("graph", pair[0]),
-        "graph_points": optional_rows("graph_points", points, np.float64),
-    }
+    return sparse_parts("graph", pair[1]), sparse_parts("graph", pair[0]), optional_rows("graph_points", points, np.float64)
 
 
 def _text_in(X: Any) -> str:
@@ -225,11 +221,11 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if isinstance(self.verbose, str) and self.verbose != "bar":
             raise _core.Error(f"verbose = {self.verbose}: must be 0, 1 or 'bar'")
         X = self._rows(X, reset=True)
-        given = weights_of(X, *weights)
-        for name, values in given.items():
+        given = weighted(X, *weights)
+        for name, values in zip(("sample_weight", "feature_weight", "entry_weight"), given[1:]):
             if values is not None and not values.any():
                 raise _core.Error(f"{name} is zero everywhere: at least one weight must be positive")
-        ties = _graph_parts(graph, graph_points)
+        parts = _graph_parts(graph, graph_points)
         if self.callback is not None and not callable(self.callback):
             raise _core.Error(f"callback = {self.callback}: must be callable, or None")
 
@@ -241,10 +237,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         callback, over = watcher(self.verbose, self.callback and call, options)
         try:
             result = _core.fit(
-                X,
-                **given,
+                given,
                 options=options,
-                **ties,
+                graph=parts,
                 dictionary=optional_rows("dict_init", self.dict_init, np.float64),
                 codes=optional_rows("code_init", self.code_init, np.float64),
                 groups=averaging,
@@ -383,7 +378,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return -self._trust(self._fitted_rows(X), folds)[0]
 
     def entry_confidence(self, X: Any, folds: int | None = None) -> Any:
-        """How far each entry (n, m) is to be believed, in [0, 1]; NaN where it is missing. ``folds`` as in
+        """Confidence in each entry (n, m), in [0, 1]; NaN where it is missing. ``folds`` as in
         :meth:`score_samples`."""
         return self._like(X, self._trust(self._fitted_rows(X), folds)[1])
 
@@ -499,9 +494,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Objective, certificates, selected share and density recomputed from what ``fit`` was given, to be given again:
         a list of ``(name, stated, found, same)``. ``all(figure.same for figure in coder.verify(X))`` is the short answer."""
         X = self._fitted_rows(X).astype(self.components_.dtype, copy=False)
-        given = weights_of(X, sample_weight, feature_weight, entry_weight)
-        ties = _graph_parts(graph, graph_points)
-        figures = _core.verify(X, self._model, **given, **ties, threads=thread_number(self.n_threads, self.n_jobs))
+        given = weighted(X, sample_weight, feature_weight, entry_weight)
+        parts = _graph_parts(graph, graph_points)
+        figures = _core.verify(given, self._model, parts, thread_number(self.n_threads, self.n_jobs))
         return [Figure(name.strip(), stated, found, same) for name, stated, found, same in figures]
 
     # ---- files

@@ -12,7 +12,7 @@ import io
 import os
 import pathlib
 import re
-from typing import Any, Callable, NoReturn, cast
+from typing import Any, Callable, NamedTuple, NoReturn
 
 import numpy as np
 import scipy.io
@@ -59,7 +59,7 @@ def read(path: str, variable: str, label_column: str, header: bool | None, delim
     if file.format == "csv":
         table |= _csv(file, label_column, header, delimiter)
     elif file.format in ("npz", "mat", "hdf5"):
-        table |= _container(file)
+        table |= Container(file).table()
     else:
         data = file.guarded(ARRAYS[file.format])
         table["data"] = data
@@ -86,7 +86,7 @@ def read_labels(path: str, samples: int) -> tuple[NDArray[np.int32], list[str]]:
     if file.format == "csv":
         values: Any = _csv_labels(file, samples)
     elif file.format in ("npz", "mat", "hdf5"):
-        values = _container_labels(file)
+        values = Container(file).labels()
     elif file.format == "image":
         file.fail("is an image; labels are a vector of numbers or text")
     else:
@@ -389,50 +389,105 @@ ARRAYS: dict[str, Callable[[File], Any]] = {"npy": _npy, "idx": _idx, "mtx": _ma
 # ---- files of several named arrays
 
 
-class Container:
-    """Names with a description each (None: it can be loaded), and the function that loads one."""
+class Entry(NamedTuple):
+    shape: str = ""  # where it is known without loading
+    refused: str | None = None  # why it cannot be loaded
+    text: bool = False
 
-    def __init__(self, kind: str, names: dict[str, tuple[str, str | None, bool]], load: Callable[[str], Any]):
-        self.kind = kind  # what an entry is called
-        self.shape = {name: shape for name, (shape, _, _) in names.items()}
-        self.refused = {name: why for name, (_, why, _) in names.items() if why}
-        self.text = {name for name, (_, _, text) in names.items() if text}
-        self.load = load
+
+class Container:
+    """A file of several arrays: what is known of each, and the function that loads one."""
+
+    def __init__(self, file: File):
+        self.file = file
+        self.kind, self.entries, load = file.guarded({"npz": _npz, "mat": _mat, "hdf5": _hdf5}[file.format])
+        self.load: Callable[[str], Any] = lambda name: file.guarded(lambda _: load(name))
 
     def usable(self, name: str) -> bool:
-        return name in self.shape and name not in self.refused
+        return name in self.entries and not self.entries[name].refused
 
     def listing(self) -> str:
-        shown = [f"{n} ({self.refused.get(n) or s})" if self.refused.get(n) or s else n for n, s in self.shape.items()]
+        shown = [f"{n} ({e.refused or e.shape})" if e.refused or e.shape else n for n, e in self.entries.items()]
         return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
 
-    def named(self, file: File) -> str:
-        name = file.variable.removeprefix("/")
-        if name not in self.shape:
-            file.fail(f'has no {self.kind} "{file.variable}"; it holds {self.listing()}')
-        if name in self.refused:
-            file.fail(f"is {self.refused[name]}; name a numeric {self.kind}", name)
+    def named(self) -> str:
+        name = self.file.variable.removeprefix("/")
+        if name not in self.entries:
+            self.file.fail(f'has no {self.kind} "{self.file.variable}"; it holds {self.listing()}')
+        if self.entries[name].refused:
+            self.file.fail(f"is {self.entries[name].refused}; name a numeric {self.kind}", name)
         return name
 
+    def data_name(self) -> str:
+        if self.file.variable:
+            return self.named()
+        numeric = [name for name in self.entries if self.usable(name) and not self.entries[name].text]
+        known = [name for name in DATA_NAMES if name in numeric]
+        left = known[:1] or [name for name in numeric if name.rpartition("/")[2] not in LABEL_NAMES]
+        if len(left) != 1:
+            self.file.fail(f"which {self.kind} holds the data? It has {self.listing()}; name one as file:NAME")
+        return left[0]
 
-def _npz(file: File) -> Container:
+    def labels_of(self, data_name: str) -> str | None:
+        """The labels that belong to the data: same group; x_test goes with y_test."""
+        group, slash, leaf = data_name.rpartition("/")
+        partners = [y + leaf[1:] for y in "yY"] if len(leaf) > 1 and leaf[0] in "xX" else []
+        candidates = (group + slash + name for name in (*partners, *LABEL_NAMES))
+        return next((name for name in candidates if self.usable(name) and name != data_name), None)
+
+    def labels(self) -> Any:
+        names = [self.named()] if self.file.variable else [name for name in LABEL_NAMES if self.usable(name)]
+        if not names and len(self.entries) == 1:
+            names = [name for name in self.entries if self.usable(name)]
+        if not names:
+            self.file.fail(f"which {self.kind} holds the labels? It has {self.listing()}; name one as file:NAME")
+        return self.load(names[0])
+
+    def table(self) -> Table:
+        name = self.data_name()
+        data = self.load(name)
+        if not sp.issparse(data) and data.dtype.kind not in "biuf":
+            self.file.fail(f"holds {'text' if data.dtype.kind in 'USO' else data.dtype}; name a numeric {self.kind}", name)
+        table: Table = {"data": data, "notes": []}
+        label_name = self.labels_of(name)
+        if label_name is None:
+            return table
+        labels = self.load(label_name)
+        count = labels.shape[0] if sp.issparse(labels) else labels.size
+        n, m = (data.shape[0], data.shape[-1]) if np.ndim(data) > 1 else (data.size, 0)
+        if count not in (n, m):
+            table["notes"].append(f"{label_name} has {count} values for {n} samples of {name}: it is not used as labels")
+            return table
+        table["target"], table["target_names"] = _encoded(self.file, labels, label_name)
+        if count != n:
+            table["data"] = sp.csr_array(data.T) if sp.issparse(data) else np.moveaxis(data, -1, 0)
+            table["notes"].append(
+                f"{name} is {n} x {m} and {label_name} has {count} values: the samples are its columns, it is transposed"
+            )
+        return table
+
+
+Opened = tuple[str, dict[str, Entry], Callable[[str], Any]]  # what an entry is called, the entries, what loads one
+
+
+def _npz(file: File) -> Opened:
     archive = np.load(file.stream(), allow_pickle=False)
     names = [name for name in archive.files if f"{name}.npy" in archive.zip.namelist()]
     if not names:
         file.fail("is a zip file without .npy arrays; write it with numpy.savez")
     if {"format", "shape", "data"} <= set(names) and ({"indices", "indptr"} <= set(names) or {"row", "col"} <= set(names)):
-        return Container("array", {"X": ("", None, False)}, lambda name: sp.csr_array(sp.load_npz(file.stream())))
-    return Container("array", {name: ("", None, False) for name in names}, lambda name: archive[name])
+        return "array", {"X": Entry()}, lambda name: sp.csr_array(sp.load_npz(file.stream()))
+    return "array", {name: Entry() for name in names}, lambda name: archive[name]
 
 
-def _mat(file: File) -> Container:
+def _mat(file: File) -> Opened:
     if file.head[124:126] == b"\x00\x02":
         return _hdf5(file)
     kinds = {"cell": "a cell array", "struct": "a struct", "char": "text", "function": "a function", "opaque": "an object or table"}
-    names: dict[str, tuple[str, str | None, bool]] = {}
+    names: dict[str, Entry] = {}
     for name, shape, kind in scipy.io.whosmat(file.stream()):
         why = None if kind == "cell" or kind not in (*kinds, "object", "unknown") else kinds.get(kind, "an object or table")
-        names[name] = (" x ".join(map(str, shape)), why, kind == "cell")
+        names[name] = Entry(" x ".join(map(str, shape)), why, kind == "cell")
     if not names:
         file.fail("no variable can be read from it; the file is empty or damaged, save it again with save -v7")
 
@@ -448,21 +503,21 @@ def _mat(file: File) -> Container:
             return np.array(["".join(cell.ravel().tolist()) for cell in cells])
         return value
 
-    return Container("variable", names, load)
+    return "variable", names, load
 
 
-def _hdf5(file: File) -> Container:
+def _hdf5(file: File) -> Opened:
     """Also MATLAB v7.3, which writes its arrays with the axes in reverse order."""
     matlab = file.format == "mat"
     h5py = file.need("h5py", "MATLAB v7.3" if matlab else "HDF5")
     h5 = h5py.File(file.stream(), "r")
-    names: dict[str, tuple[str, str | None, bool]] = {}
+    names: dict[str, Entry] = {}
 
     def visit(name: str, item: Any) -> None:
         if name.startswith("#"):  # MATLAB's own: what cells refer to
             return
         if "MATLAB_sparse" in item.attrs:
-            names[name] = ("sparse", None, False)
+            names[name] = Entry("sparse")
         elif isinstance(item, h5py.Dataset) and not ("/" in name and matlab):
             cell = item.attrs.get("MATLAB_class") == b"cell"
             text = h5py.check_string_dtype(item.dtype) is not None or cell
@@ -475,7 +530,7 @@ def _hdf5(file: File) -> Container:
                 why = "a table of records"
             elif not text and item.dtype.kind not in "biuf":
                 why = "not numeric"
-            names[name] = (" x ".join(map(str, item.shape[::-1] if matlab else item.shape)) if item.shape else "", why, text)
+            names[name] = Entry(" x ".join(map(str, item.shape[::-1] if matlab else item.shape)) if item.shape else "", why, text)
 
     h5.visititems(visit)
     if not names:
@@ -494,63 +549,7 @@ def _hdf5(file: File) -> Container:
         value = item[()]
         return value.transpose() if matlab else value
 
-    return Container("variable" if matlab else "dataset", names, load)
-
-
-def _open(file: File) -> Container:
-    return cast(Container, file.guarded({"npz": _npz, "mat": _mat, "hdf5": _hdf5}[file.format]))
-
-
-def _container(file: File) -> Table:
-    box = _open(file)
-    data_name = box.named(file) if file.variable else _data_name(file, box)
-    data = file.guarded(lambda _: box.load(data_name))
-    if not sp.issparse(data) and data.dtype.kind not in "biuf":
-        file.fail(f"holds {'text' if data.dtype.kind in 'USO' else data.dtype}; name a numeric {box.kind}", data_name)
-    table: Table = {"notes": []}
-    label_name = _label_name(box, data_name)
-    if label_name is not None:
-        labels = file.guarded(lambda _: box.load(label_name))
-        count = labels.shape[0] if sp.issparse(labels) else labels.size
-        n, m = (data.shape[0], data.shape[-1]) if np.ndim(data) > 1 else (data.size, 0)
-        if count == n or count == m:
-            table["target"], table["target_names"] = _encoded(file, labels, label_name)
-        else:
-            table["notes"].append(f"{label_name} has {count} values for {n} samples of {data_name}: it is not used as labels")
-        if count == m != n:
-            data = sp.csr_array(data.T) if sp.issparse(data) else np.moveaxis(data, -1, 0)
-            table["notes"].append(
-                f"{data_name} is {n} x {m} and {label_name} has {count} values: the samples are its columns, it is transposed"
-            )
-    return {**table, "data": data}
-
-
-def _data_name(file: File, box: Container) -> str:
-    for name in DATA_NAMES:
-        if box.usable(name) and name not in box.text:
-            return name
-    left = [n for n in box.shape if box.usable(n) and n not in box.text and n.rpartition("/")[2] not in LABEL_NAMES]
-    if len(left) != 1:
-        file.fail(f"which {box.kind} holds the data? It has {box.listing()}; name one as file:NAME")
-    return left[0]
-
-
-def _label_name(box: Container, data_name: str) -> str | None:
-    """The labels that belong to the data: same group; x_test goes with y_test."""
-    group, slash, leaf = data_name.rpartition("/")
-    partners = [y + leaf[1:] for y in "yY"] if len(leaf) > 1 and leaf[0] in "xX" else []
-    candidates = (group + slash + name for name in (*partners, *LABEL_NAMES))
-    return next((name for name in candidates if box.usable(name) and name != data_name), None)
-
-
-def _container_labels(file: File) -> Any:
-    box = _open(file)
-    names = [box.named(file)] if file.variable else [name for name in LABEL_NAMES if box.usable(name)]
-    if not names and len(box.shape) == 1 and box.usable(next(iter(box.shape))):
-        names = list(box.shape)
-    if not names:
-        file.fail(f"which {box.kind} holds the labels? It has {box.listing()}; name one as file:NAME")
-    return file.guarded(lambda _: box.load(names[0]))
+    return "variable" if matlab else "dataset", names, load
 
 
 # ---- text
@@ -565,15 +564,14 @@ class Text:
             text = file.content().decode("utf-8-sig")
         except UnicodeDecodeError as e:
             file.fail(f"byte {e.start} is not UTF-8; save it as UTF-8")
-        split = ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
-        numbered = [(number, line) for number, line in split if line.strip(" ") and line.lstrip(" \t")[:1] != "#"]
-        if not numbered:
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
+        self.numbers = [n for n, line in enumerate(lines, 1) if line.strip(" ") and line.lstrip(" \t")[:1] != "#"]
+        self.lines = [lines[n - 1] for n in self.numbers]
+        if not self.lines:
             file.fail("holds no rows; write at least one line of numbers")
-        self.numbers = [number for number, _ in numbered]
-        self.lines = [line for _, line in numbered]
         self.delimiter = delimiter or self._find_delimiter()
         self.decimal_comma = self.delimiter == ";"
-        rows = self.rows(0, SAMPLE_ROWS)
+        rows = self.rows(SAMPLE_ROWS)
         self.columns = len(rows[0])
         self.notes: list[str] = []
         counted = len(rows) > 1 and self._counts_up(rows[0])
@@ -585,11 +583,9 @@ class Text:
                 self.notes.append("the first line counts 0, 1, 2, ..: it is read as names of columns")
             del self.numbers[0], self.lines[0]
 
-    def rows(self, first: int, last: int | None = None) -> list[list[str]]:
-        return self._rows(self.lines[first:last], self.delimiter)
-
-    @staticmethod
-    def _rows(lines: list[str], delimiter: str) -> list[list[str]]:
+    def rows(self, last: int | None = None, delimiter: str = "") -> list[list[str]]:
+        delimiter = delimiter or self.delimiter
+        lines = self.lines[:last]
         if delimiter == " ":
             lines = [" ".join(line.split()) for line in lines]
         reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True)
@@ -598,7 +594,7 @@ class Text:
     def _find_delimiter(self) -> str:
         present = ""
         for delimiter in DELIMITERS:
-            widths = [len(row) for row in self._rows(self.lines[:SAMPLE_ROWS], delimiter)]
+            widths = [len(row) for row in self.rows(SAMPLE_ROWS, delimiter)]
             if widths[0] > 1 and len(set(widths)) == 1:
                 return delimiter
             if widths[0] > 1:
@@ -624,7 +620,7 @@ class Text:
 
     def check_widths(self) -> None:
         if any('"' in line for line in self.lines):
-            widths = [len(row) for row in self.rows(0)]
+            widths = [len(row) for row in self.rows()]
         elif self.delimiter == " ":
             widths = [len(line.split()) for line in self.lines]
         else:
@@ -680,7 +676,7 @@ class Text:
                 return np.ascontiguousarray(frame.to_numpy(np.float64))
         except (ValueError, TypeError, OverflowError):
             pass
-        rows = self.rows(0)
+        rows = self.rows()
         return np.array([[self._value(rows, r, c) for c in columns] for r in range(len(rows))])
 
     def _value(self, rows: list[list[str]], row: int, column: int) -> float:
@@ -711,7 +707,7 @@ def _csv(file: File, label_column: str, header: bool | None, delimiter: str) -> 
     table: Table = {"data": text.floats(columns), "notes": text.notes}
     table["feature_names"] = [text.names[c] for c in columns] if text.names else []
     if label is not None:
-        labels = np.array([row[label] for row in text.rows(0)])
+        labels = np.array([row[label] for row in text.rows()])
         table["target"], table["target_names"] = _encoded(file, labels, f"column {label + 1}")
     elif text.names:
         text.notes += [
@@ -732,7 +728,7 @@ def _csv_labels(file: File, samples: int) -> Any:
     if text.columns > 1 and column is None:
         file.fail(f"has {text.columns} columns; name the label column")
     text.check_widths()
-    labels = [row[column or 0] for row in text.rows(0)]
+    labels = [row[column or 0] for row in text.rows()]
     if not text.names and len(labels) == samples + 1:
         labels = labels[1:]  # a header that looks like a label
     return np.array(labels)

@@ -26,7 +26,7 @@ def kneighbors(X: Any, n_neighbors: int = 5, *, n_threads: int | None = None) ->
 
 
 def _build(X: Any, n_threads: int | None, **options: Any) -> tuple[sp.csr_array, sp.csr_array]:
-    incidence, laplacian, _ = _core.build_graph(as_rows("X", X), options_of(options), thread_number(n_threads))
+    incidence, laplacian = _core.build_graph(as_rows("X", X), options_of(options), thread_number(n_threads))
     return from_parts(incidence), from_parts(laplacian)
 
 
@@ -47,7 +47,7 @@ def knn_graph(
     Parameters
     ----------
     space : where neighbours are looked for: "raw", "pca:D", "half:D" (half-whitened, unit norm), "white:D" or
-        "robust:D" (half-whitened without wild entries and noise)
+        "robust:D" (half-whitened without gross outliers and noise)
     edge_weight, heat_width : 1, exp(-d^2 / width) (width 0: the mean squared neighbour distance), or max(0, cos)
     mode : "laplacian" gives D - A, or 1 - D^-1/2 A D^-1/2 when ``normalized``; "affinity" gives A
 

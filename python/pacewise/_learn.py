@@ -45,7 +45,7 @@ def learn_dictionary(
 ) -> LearnedDictionary:
     """Dictionary B and codes S that minimise  |X - S B|^2 + beta sum|S|  with every atom (row of B) of norm <= 1.
 
-    The fast way for whole, trusted data without a graph: the dictionary moves several times in every pass over the
+    The fast way for complete, trusted data without a graph: the dictionary moves several times in every pass over the
     samples, where :class:`SelfPacedSparseCoder` moves it once. There is no factor 1/2: ``beta`` is twice the ``alpha``
     of :func:`sklearn.decomposition.dict_learning` and twice the ``lambda1`` of SPAMS.
 

@@ -9,19 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._arrays import as_array, as_line, as_rows, integer, optional_rows, real, sparse_parts, thread_number, weights_of
+from ._arrays import as_array, as_line, as_rows, integer, optional_rows, real, sparse_parts, thread_number, weighted
 
 MAX_ROUNDS = 500
 
 
-def _coupling(X: NDArray, laplacian: Any, alpha: float, incidence: Any, consistency: Any, gamma: float) -> dict[str, Any]:
-    return {
-        "laplacian": sparse_parts("laplacian", laplacian),
-        "alpha": real("alpha", alpha),
-        "incidence": sparse_parts("incidence", incidence),
-        "consistency": optional_rows("consistency", consistency, X.dtype),
-        "gamma": real("gamma", gamma),
-    }
+def _penalty(dictionary: NDArray, beta: float, l2: float, positive: bool, atom_penalty: Any) -> tuple[Any, ...]:
+    atom = as_line("atom_penalty", atom_penalty, dictionary.dtype, dictionary.shape[0])
+    return real("beta", beta), real("l2", l2), bool(positive), atom
+
+
+def _coupling(X: NDArray, laplacian: Any, alpha: float, incidence: Any, consistency: Any, gamma: float) -> tuple[Any, ...]:
+    return (
+        sparse_parts("laplacian", laplacian),
+        real("alpha", alpha),
+        sparse_parts("incidence", incidence),
+        optional_rows("consistency", consistency, X.dtype),
+        real("gamma", gamma),
+    )
 
 
 @overload
@@ -79,14 +84,10 @@ def sparse_encode(
     X = as_rows("X", X)
     B = as_rows("dictionary", dictionary, X.dtype)
     codes, certificate, _, _ = _core.sparse_encode(
-        X,
+        weighted(X, sample_weight, feature_weight, entry_weight),
         B,
-        real("beta", beta),
-        real("l2", l2),
-        bool(positive),
-        as_line("atom_penalty", atom_penalty, X.dtype, B.shape[0]),
-        **weights_of(X, sample_weight, feature_weight, entry_weight),
-        **_coupling(X, laplacian, alpha, incidence, consistency, gamma),
+        _penalty(B, beta, l2, positive, atom_penalty),
+        _coupling(X, laplacian, alpha, incidence, consistency, gamma),
         init=optional_rows("init", init, X.dtype, (X.shape[0], B.shape[0])),
         tol=real("tol", tol, 0),
         max_rounds=MAX_ROUNDS,
@@ -126,11 +127,10 @@ def orthogonal_mp(
     B = as_rows("dictionary", dictionary, X.dtype)
     n_nonzero = max(B.shape[0], 1) if n_nonzero is None else integer("n_nonzero", n_nonzero, 1)
     return _core.orthogonal_mp(
-        X,
+        weighted(X, sample_weight, feature_weight, entry_weight),
         B,
         n_nonzero,
         0.0 if tol is None else real("tol", tol),
-        **weights_of(X, sample_weight, feature_weight, entry_weight),
         threads=thread_number(n_threads),
     )
 
@@ -172,11 +172,10 @@ def update_dictionary(
     X = as_rows("X", X)
     S = as_rows("codes", codes, X.dtype)
     B, certificate, _, _ = _core.update_dictionary(
-        X,
+        weighted(X, sample_weight, feature_weight, entry_weight),
         S,
         dictionary=optional_rows("dictionary", dictionary, X.dtype, (S.shape[1], X.shape[1])),
         positive=bool(positive),
-        **weights_of(X, sample_weight, feature_weight, entry_weight),
         tol=real("tol", tol, 0),
         max_rounds=MAX_ROUNDS,
         threads=thread_number(n_threads),
@@ -269,19 +268,16 @@ def objective(
     B = as_rows("dictionary", dictionary, X.dtype)
     v = None if pace_weights is None else as_array("pace_weights", pace_weights, X.dtype).reshape(-1)
     return _core.objective(
-        X,
+        weighted(X, sample_weight, feature_weight, entry_weight),
         B,
         as_rows("codes", codes, X.dtype),
-        real("beta", beta),
-        real("l2", l2),
-        as_line("atom_penalty", atom_penalty, X.dtype, B.shape[0]),
-        **weights_of(X, sample_weight, feature_weight, entry_weight),
+        _penalty(B, beta, l2, False, atom_penalty),
         level=level,
         pace_weights=v,
         lam=real("lam", lam),
         regularizer=regularizer,
         params=dict(regularizer_params or {}),
-        **_coupling(X, laplacian, alpha, incidence, consistency, gamma),
+        coupling=_coupling(X, laplacian, alpha, incidence, consistency, gamma),
         eta=real("eta", eta),
         threads=thread_number(n_threads),
     )

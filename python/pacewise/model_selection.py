@@ -34,7 +34,7 @@ class Choice(NamedTuple):
 
 
 def held_out_splits(X: Any, *, n_splits: int = 3, share: float = 0.1, random_state: Any = 0) -> Iterator[NDArray[np.bool_]]:
-    """Masks (n, m), True for the entries to hide: ``share`` of the observed ones, drawn anew for every split.
+    """Masks (n, m), True for the entries to hide: ``share`` of the observed ones, drawn again for every split.
 
     An entry that is the last one left of its sample or feature is never hidden.
     """
@@ -77,7 +77,7 @@ def held_out_error(
     Parameters
     ----------
     estimator : anything with ``fit`` and ``reconstruct`` (:class:`~pacewise.SelfPacedSparseCoder`), or a scikit-learn
-        imputer, whose ``fit_transform`` fills the holes
+        imputer, whose ``fit_transform`` fills in what is missing
     X : (n, m), NaN = missing
     share : of the observed entries to hide in each split
     error : "median_absolute" (entries that are themselves corrupted cannot be predicted and should not count),

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ._arrays import as_array, as_rows
+from ._core import option_table
 from ._steps import pace_weights
 
 
@@ -136,7 +137,7 @@ def stages(model: Any, ax: Axes | None = None) -> Axes:
 
 
 def pace(
-    regularizers: Any = ("hard", "linear", "polynomial", "logarithmic", "mixture", "welsch"),
+    regularizers: Any = None,
     lam: float = 1.0,
     loss: ArrayLike | None = None,
     ax: Axes | None = None,
@@ -144,10 +145,12 @@ def pace(
     """Weight against loss for one or several regularizers at the same lambda; or, for a fitted coder, the share of units let
     in and their mean weight per iteration.
 
-    regularizers : a name, several, or a fitted coder
+    regularizers : a name, several (all of them if left out), or a fitted coder
     """
     if hasattr(regularizers, "get_params"):
         return _pace_of(_of(regularizers, "history_"), _axes(ax))
+    if regularizers is None:
+        regularizers = next(row["choices"] for row in option_table() if row["name"] == "regularizer")
     names: Sequence[str] = [regularizers] if isinstance(regularizers, str) else regularizers
     losses = np.linspace(0, 1.5 * lam, 301) if loss is None else np.asarray(loss, dtype=float)
     ax = _axes(ax)

@@ -3,11 +3,14 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,6 +36,12 @@ using MaybeLine = std::optional<Line<T>>;
 template <class T>
 MatrixView<const T> view(const Rows<T>& a) {
   return {a.data(), static_cast<Index>(a.shape(1)), static_cast<Index>(a.shape(0))};
+}
+
+/// Empty where there is none
+template <class T>
+MatrixView<const T> view_of(const MaybeRows<T>& a) {
+  return a ? view(*a) : MatrixView<const T>();
 }
 
 /// A matrix whose columns write(j, column) fills, on all threads
@@ -72,19 +81,21 @@ Vector<T> copy(const Line<T>& a) {
 }
 
 /// NumPy array over the numbers of `owner`, which lives as long as the array does.
+template <class T>
+using Array = nb::ndarray<nb::numpy, T>;
 template <class T, class Owner>
-nb::object array_over(T* data, std::initializer_list<std::size_t> shape, Owner owner,
-                      std::initializer_list<std::int64_t> strides = {}) {
+Array<T> array_over(T* data, std::initializer_list<std::size_t> shape, Owner owner,
+                    std::initializer_list<std::int64_t> strides = {}) {
   auto held = std::make_unique<Owner>(std::move(owner));
   nb::capsule capsule(held.get(), [](void* p) noexcept { delete static_cast<Owner*>(p); });
   held.release();  // NOLINT(bugprone-unused-return-value): the capsule owns it now
   static T nothing{};
-  return nb::cast(nb::ndarray<nb::numpy, T>(data != nullptr ? data : &nothing, shape, capsule, strides));
+  return {data != nullptr ? data : &nothing, shape, capsule, strides};
 }
 
 /// m x n -> (n, m)
 template <class T>
-nb::object to_rows(Matrix<T> a) {
+Array<T> to_rows(Matrix<T> a) {
   T* data = a.data();
   const auto rows = static_cast<std::size_t>(a.rows()), cols = static_cast<std::size_t>(a.cols());
   return array_over(data, {cols, rows}, std::move(a));
@@ -92,7 +103,7 @@ nb::object to_rows(Matrix<T> a) {
 
 /// e x r -> (e, r), in Fortran order
 template <class T>
-nb::object to_rows_transposed(Matrix<T> a) {
+Array<T> to_rows_transposed(Matrix<T> a) {
   T* data = a.data();
   const auto rows = a.rows(), cols = a.cols();
   return array_over(data, {static_cast<std::size_t>(rows), static_cast<std::size_t>(cols)}, std::move(a),
@@ -100,7 +111,7 @@ nb::object to_rows_transposed(Matrix<T> a) {
 }
 
 template <class Container>
-nb::object to_line(Container a) {
+auto to_line(Container a) {
   auto* data = a.data();
   const std::size_t size = a.size();
   return array_over(data, {size}, std::move(a));
@@ -108,16 +119,36 @@ nb::object to_line(Container a) {
 
 /// (rows, cols, indptr, indices, data) of a scipy CSC matrix
 using SparseParts = nb::tuple;
-Sparse to_sparse(const SparseParts& parts);
-nb::object from_sparse(Sparse a);  // None where it is empty
+inline Sparse to_sparse(const SparseParts& parts) {
+  const auto start = nb::cast<Line<std::int64_t>>(parts[2]);
+  const auto index = nb::cast<Line<std::int32_t>>(parts[3]);
+  const auto value = nb::cast<Line<double>>(parts[4]);
+  Sparse out;
+  out.rows = nb::cast<Index>(parts[0]);
+  out.cols = nb::cast<Index>(parts[1]);
+  out.start.assign(start.data(), start.data() + start.size());
+  out.index.assign(index.data(), index.data() + index.size());
+  out.value.assign(value.data(), value.data() + value.size());
+  return out;
+}
 
+/// None where it is empty
+inline nb::object from_sparse(Sparse a) {
+  if (a.empty()) return nb::none();
+  return nb::make_tuple(a.rows, a.cols, to_line(std::move(a.start)), to_line(std::move(a.index)),
+                        to_line(std::move(a.value)));
+}
+
+/// X and the weights of samples, features and entries
 template <class T>
-Weights<T> to_weights(const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
-                      const Control& control) {
-  Weights<T> out;
-  if (sample) out.sample = copy(*sample);
-  if (feature) out.feature = copy(*feature);
-  if (entry) out.entry = copy(*entry, control);
+using Given = std::tuple<Rows<T>, MaybeLine<T>, MaybeLine<T>, MaybeRows<T>>;
+template <class T>
+Problem<T> to_problem(const Given<T>& given, const Control& control) {
+  const auto& [X, sample, feature, entry] = given;
+  Problem<T> out{view(X)};
+  if (sample) out.weights.sample = copy(*sample);
+  if (feature) out.weights.feature = copy(*feature);
+  if (entry) out.weights.entry = copy(*entry, control);
   return out;
 }
 

@@ -1,7 +1,6 @@
 #include "pacewise/evaluate.hpp"
 
 #include "arrays.hpp"
-#include "bindings.hpp"
 #include "evaluate/scores.hpp"
 #include "running.hpp"
 
@@ -14,9 +13,8 @@ template <class T>
 nb::list kmeans_runs(const Rows<T>& X, Index clusters, const std::string& init, int runs, int max_iter, double tol,
                      bool unit_norm, std::uint64_t seed, int threads) {
   KMeansOptions options;
-  if (init != "random" && init != "k-means++") throw Error("init = " + init + ": must be random or k-means++");
   options.clusters = clusters;
-  options.init = init == "random" ? Seeding::random : Seeding::plus_plus;
+  options.init = parse<Seeding>(init);
   options.runs = runs;
   options.max_iter = max_iter;
   options.tol = tol;
@@ -35,10 +33,7 @@ nb::dict scores(const Line<std::int32_t>& labels, const Line<std::int32_t>& assi
   const Scores s = clustering_scores({labels.data(), labels.data() + labels.size()},
                                      {assignment.data(), assignment.data() + assignment.size()});
   nb::dict d;
-  d["acc"] = s.acc;
-  d["purity"] = s.purity;
-  d["nmi"] = s.nmi;
-  d["ari"] = s.ari;
+  for (const Measure& measure : kMeasures) d[measure.key] = s.*measure.score;
   return d;
 }
 

@@ -1,6 +1,5 @@
 #include "graph/graph.hpp"
 
-#include "bindings.hpp"
 #include "options.hpp"
 #include "running.hpp"
 
@@ -16,9 +15,7 @@ nb::tuple build(const Rows<T>& X, const nb::dict& given, int threads) {
   run(threads, [&](const Control& control) {
     graph = build_graph<T>(prepare<T>({view(X), {}}, Normalize::none, nullptr, control), options, control);
   });
-  nb::list notes;
-  for (const auto& note : graph.notes) notes.append(note);
-  return nb::make_tuple(from_sparse(std::move(graph.incidence)), from_sparse(std::move(graph.laplacian)), notes);
+  return nb::make_tuple(from_sparse(std::move(graph.incidence)), from_sparse(std::move(graph.laplacian)));
 }
 
 template <class T>

@@ -1,11 +1,7 @@
 #include "model/model.hpp"
 
-#include <nanobind/stl/vector.h>
-
 #include <memory>
 
-#include "bindings.hpp"
-#include "model/fields.hpp"
 #include "model/model_file.hpp"
 #include "model/verify.hpp"
 #include "options.hpp"
@@ -36,15 +32,10 @@ nb::dict from_record(const Record& r) {
   return d;
 }
 
-nb::list from_notes(const std::vector<std::string>& notes) {
-  nb::list out;
-  for (const auto& note : notes) out.append(note);
-  return out;
-}
-
 template <class T>
-nb::object line_or_none(Vector<T> a) {
-  return a.empty() ? nb::none() : to_line(std::move(a));
+std::optional<Array<T>> line_or_none(Vector<T> a) {
+  if (a.empty()) return {};
+  return to_line(std::move(a));
 }
 
 /// A model as Python holds it: arrays of the estimator are views of it.
@@ -55,59 +46,49 @@ struct Held {
 /// What the estimator shows of a model.
 template <class T>
 nb::dict describe(const std::shared_ptr<AnyModel>& any, Model<T>& model) {
-  const auto line = [&](Vector<T>& a) { return a.empty() ? nb::none() : array_over(a.data(), {a.size()}, any); };
+  const auto line = [&](Vector<T>& a) -> std::optional<Array<T>> {
+    if (a.empty()) return {};
+    return array_over(a.data(), {a.size()}, any);
+  };
   const auto rows = [&](Matrix<T>& a) {  // m x n -> (n, m)
     return array_over(a.data(), {static_cast<std::size_t>(a.cols()), static_cast<std::size_t>(a.rows())}, any);
   };
-  nb::dict d, parts, certificate;
-  visit_fields(model.objective, [&](const char* name, double value) { parts[name] = value; });
-  visit_fields(model.certificate, [&](const char* name, double value) { certificate[name] = value; });
-  nb::list history;
+  nb::dict d;
+  nb::list history, stages, candidates;
   for (const Record& record : model.history) history.append(from_record(record));
+  for (const Stage& stage : model.descent.stages) {
+    nb::dict one;
+    visit_judgement(stage, [&](const char* name, double value) { one[name] = value; });
+    stages.append(one);
+  }
+  for (const Candidate& candidate : model.candidates) candidates.append(to_dict(candidate));
   Matrix<T>& Q = model.consistency;
   d["model"] = Held{any};
   d["samples"] = model.samples;
   d["features"] = model.features;
-  d["feature_names"] = from_notes(model.feature_names);
+  d["feature_names"] = model.feature_names;
   d["history"] = history;
   d["objective"] = model.objective.total();
-  d["objective_parts"] = parts;
-  d["certificate"] = certificate;
+  d["objective_parts"] = to_dict(model.objective);
+  d["certificate"] = to_dict(model.certificate);
   d["termination"] = std::string(name_of(model.termination));
   d["detail"] = model.detail;
   d["beta"] = model.beta;
   d["lambda"] = model.lambda;
   d["iterations"] = model.iteration;
   d["outlier_threshold"] = model.outlier_threshold;
-  nb::list stages;
-  for (const Stage& stage : model.descent.stages) {
-    nb::dict one;
-    one["scale"] = stage.scale;
-    one["lambda"] = stage.lambda;
-    one["hidden"] = stage.hidden;
-    one["error"] = stage.error();
-    one["gain"] = stage.mean_gain();
-    one["gain_error"] = stage.gain_error();
-    stages.append(one);
-  }
   d["stages"] = stages;
-  nb::list candidates;
-  for (const Candidate& candidate : model.candidates) {
-    nb::dict one;
-    visit_fields(candidate, [&](const char* name, const auto& value) { one[name] = value; });
-    candidates.append(one);
-  }
   d["candidates"] = candidates;
   d["stage"] = model.descent.chosen;
   d["settled"] = model.descent.settled;
-  d["notes"] = from_notes(model.notes);
+  d["notes"] = model.notes;
   d["options"] = from_options(model.options);
   d["laplacian"] = from_sparse(model.graph.laplacian);
   d["incidence"] = from_sparse(model.graph.incidence);
-  d["consistency"] =
-      Q.empty() ? nb::none()
-                : array_over(Q.data(), {static_cast<std::size_t>(Q.rows()), static_cast<std::size_t>(Q.cols())}, any,
-                             {1, Q.rows()});
+  d["consistency"] = nb::none();
+  if (!Q.empty())
+    d["consistency"] = array_over(Q.data(), {static_cast<std::size_t>(Q.rows()), static_cast<std::size_t>(Q.cols())},
+                                  any, {1, Q.rows()});
   d["components"] = rows(model.dictionary);
   d["codes"] = rows(model.codes);
   d["weights"] = line(model.weights);
@@ -136,37 +117,38 @@ const Model<T>& model_of(const Held& held) {
   return std::get<Model<T>>(*held.any);
 }
 
+/// laplacian, incidence, points
+using GraphParts = std::tuple<std::optional<SparseParts>, std::optional<SparseParts>, MaybeRows<double>>;
+
 /// Owns what FitInputs points to.
 struct OwnedInputs {
   Graph graph;
   Sparse groups;
   FitInputs inputs;
 
-  OwnedInputs(const std::optional<nb::tuple>& laplacian, const std::optional<nb::tuple>& incidence,
-              const MaybeRows<double>& coordinates) {
+  explicit OwnedInputs(const GraphParts& parts) {
+    const auto& [laplacian, incidence, points] = parts;
     if (laplacian) {
       graph.laplacian = to_sparse(*laplacian);
       if (incidence) graph.incidence = to_sparse(*incidence);
       inputs.graph = &graph;
     }
-    if (coordinates) inputs.graph_points = view(*coordinates);
+    inputs.graph_points = view_of(points);
   }
   OwnedInputs(const OwnedInputs&) = delete;
   OwnedInputs& operator=(const OwnedInputs&) = delete;
 };
 
 template <class T>
-nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<T>& feature, const MaybeRows<T>& entry,
-                  const nb::dict& given, const std::optional<nb::tuple>& laplacian,
-                  const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points,
+nb::dict fit_rows(const Given<T>& data, const nb::dict& given, const GraphParts& graph,
                   const MaybeRows<double>& dictionary, const MaybeRows<double>& codes,
-                  const std::optional<nb::tuple>& groups, int threads, std::optional<double> max_seconds,
+                  const std::optional<SparseParts>& groups, int threads, std::optional<double> max_seconds,
                   const nb::object& callback) {
   const Options options = to_options(given);
-  OwnedInputs owned(laplacian, incidence, points);
+  OwnedInputs owned(graph);
   FitInputs& inputs = owned.inputs;
-  if (dictionary) inputs.dictionary = view(*dictionary);
-  if (codes) inputs.codes = view(*codes);
+  inputs.dictionary = view_of(dictionary);
+  inputs.codes = view_of(codes);
   if (groups) {
     owned.groups = to_sparse(*groups);
     inputs.groups = &owned.groups;
@@ -186,7 +168,7 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
           return !answer.is(nb::handle(Py_False));
         });
       };
-    const Problem<T> problem{view(X), to_weights(sample, feature, entry, control)};
+    const Problem<T> problem = to_problem(data, control);
     Result<T> result = fit<T>(problem, options, limited, each, inputs);
     if (!control.cancelled()) held = hold(make_model(std::move(result), problem, sources_of(problem, inputs), control));
   });
@@ -195,14 +177,12 @@ nb::dict fit_rows(const Rows<T>& X, const MaybeLine<T>& sample, const MaybeLine<
 
 /// name, stated, recomputed, whether they agree
 template <class T>
-nb::list verify_rows(const Rows<T>& X, const Held& held, const MaybeLine<T>& sample, const MaybeLine<T>& feature,
-                     const MaybeRows<T>& entry, const std::optional<nb::tuple>& laplacian,
-                     const std::optional<nb::tuple>& incidence, const MaybeRows<double>& points, int threads) {
-  const OwnedInputs owned(laplacian, incidence, points);
+nb::list verify_rows(const Given<T>& data, const Held& held, const GraphParts& graph, int threads) {
+  const OwnedInputs owned(graph);
   const Model<T>& model = model_of<T>(held);
   std::vector<Figure> figures;
   run(threads, [&](const Control& control) {
-    const Problem<T> problem{view(X), to_weights(sample, feature, entry, control)};
+    const Problem<T> problem = to_problem(data, control);
     check_resumed(model, problem, sources_of(problem, owned.inputs), "verify");
     figures = verify(model, problem, owned.inputs, control);
   });
@@ -237,7 +217,7 @@ nb::tuple mend_rows(const Rows<T>& X, const Held& held, double tol, int threads)
 }
 
 template <class T>
-nb::object reconstruct_rows(const Rows<T>& codes, const Held& held, const MaybeLine<T>& sample_scale) {
+Array<T> reconstruct_rows(const Rows<T>& codes, const Held& held, const MaybeLine<T>& sample_scale) {
   const Vector<T> scale = sample_scale ? copy(*sample_scale) : Vector<T>();
   Matrix<T> out;
   run(1, [&](const Control&) { out = model_of<T>(held).reconstruct(view(codes), scale); });
@@ -246,11 +226,9 @@ nb::object reconstruct_rows(const Rows<T>& codes, const Held& held, const MaybeL
 
 template <class T>
 void bind(nb::module_& m) {
-  m.def("fit", &fit_rows<T>, "X"_a, "sample_weight"_a.none(), "feature_weight"_a.none(), "entry_weight"_a.none(),
-        "options"_a, "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "dictionary"_a.none(),
-        "codes"_a.none(), "groups"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
-  m.def("verify", &verify_rows<T>, "X"_a, "model"_a, "sample_weight"_a.none(), "feature_weight"_a.none(),
-        "entry_weight"_a.none(), "laplacian"_a.none(), "incidence"_a.none(), "graph_points"_a.none(), "threads"_a);
+  m.def("fit", &fit_rows<T>, "data"_a, "options"_a, "graph"_a, "dictionary"_a.none(), "codes"_a.none(),
+        "groups"_a.none(), "threads"_a, "max_seconds"_a.none(), "callback"_a.none());
+  m.def("verify", &verify_rows<T>, "data"_a, "model"_a, "graph"_a, "threads"_a);
   m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "tol"_a, "threads"_a);
   m.def("score", &score_rows<T>, "X"_a, "model"_a, "folds"_a.none(), "tol"_a, "threads"_a);
   m.def("mend", &mend_rows<T>, "X"_a, "model"_a, "tol"_a, "threads"_a);

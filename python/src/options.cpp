@@ -1,7 +1,5 @@
 #include "options.hpp"
 
-#include <nanobind/stl/vector.h>
-
 namespace pacewise::python {
 namespace {
 
@@ -92,6 +90,7 @@ nb::list option_rows() {
     d["group"] = row.group;
     d["type"] = types[static_cast<int>(row.type)];
     d["rule"] = row.rule();
+    d["choices"] = row.choices;
     d["help"] = row.help;
     d["regularizer"] = row.regularizer;
     d["defaults"] = defaults;

@@ -1,6 +1,6 @@
 #pragma once
 #include "arrays.hpp"
-#include "model/encode.hpp"
+#include "model/fields.hpp"
 
 namespace pacewise::python {
 
@@ -9,6 +9,13 @@ namespace pacewise::python {
 Options to_options(const nb::dict& given);
 nb::dict from_options(const Options& options);
 Regularizer to_regularizer(const std::string& name, const nb::dict& parameters);
+/// The fields of a struct, as files hold them (model/fields.hpp)
+template <class Fields>
+nb::dict to_dict(const Fields& fields) {
+  nb::dict d;
+  visit_fields(fields, [&](const char* name, const auto& value) { d[name] = value; });
+  return d;
+}
 /// The table as a list of dicts.
 nb::list option_rows();
 

@@ -30,12 +30,12 @@ void parallel_blocks(Index blocks, const Control& control, const std::function<v
   std::atomic<bool> failed{false};
   // Each worker begins with a range of its own, the same in every loop over as many blocks, so that it finds in its
   // cache what it left there; then it helps the others.
-  struct alignas(64) Range {
+  struct alignas(64) Blocks {
     std::atomic<Index> next;
     Index end;
   };
   const auto workers = static_cast<int>(std::clamp<Index>(blocks, 1, thread_count(control)));
-  std::vector<Range> ranges(static_cast<std::size_t>(workers));
+  std::vector<Blocks> ranges(static_cast<std::size_t>(workers));
   for (int w = 0; w < workers; ++w) {
     ranges[static_cast<std::size_t>(w)].next = blocks * w / workers;
     ranges[static_cast<std::size_t>(w)].end = blocks * (w + 1) / workers;
@@ -43,7 +43,7 @@ void parallel_blocks(Index blocks, const Control& control, const std::function<v
   run_on_threads(workers, [&](int worker) {
     try {
       for (int turn = 0; turn < workers; ++turn) {
-        Range& range = ranges[static_cast<std::size_t>((worker + turn) % workers)];
+        Blocks& range = ranges[static_cast<std::size_t>((worker + turn) % workers)];
         while (!failed && !control.stop()) {
           const Index block = range.next++;
           if (block >= range.end) break;

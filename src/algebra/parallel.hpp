@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "pacewise/control.hpp"
-#include "pacewise/matrix.hpp"
+#include "pacewise/data.hpp"
 
 namespace pacewise {
 

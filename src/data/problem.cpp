@@ -321,7 +321,7 @@ Data<T> prepare(const Problem<T>& problem, Normalize kind, const Normalization<T
   if (find_bounds && given == nullptr) {
     const RobustMoments all = robust_moments(data);
     data.normalization.center = all.median;
-    if (all.reach > 0) data.normalization.reach = all.reach;
+    if (all.cutoff > 0) data.normalization.cutoff = all.cutoff;
   }
   const Vector<T> offset = std::exchange(data.normalization.offset, {});
   if (data.normalization.kind == Normalize::unit) to_unit_norm(data, control);
@@ -343,8 +343,8 @@ RobustMoments robust_moments(Vector<double> x) {
     if (v != out.median) distance.push_back(std::abs(v - out.median));
   if (distance.empty()) return out;
   out.scale = 1.4826 * quantile(distance, 0.5);  // both are the standard deviation of normal numbers
-  out.reach = 10 * std::max(out.scale, quantile(distance, 0.9) / 1.645);
-  x.erase(std::remove_if(x.begin(), x.end(), [&](double v) { return std::abs(v - out.median) > out.reach; }), x.end());
+  out.cutoff = 10 * std::max(out.scale, quantile(distance, 0.9) / 1.645);
+  x.erase(std::remove_if(x.begin(), x.end(), [&](double v) { return std::abs(v - out.median) > out.cutoff; }), x.end());
   out.deviation = moments(x).deviation;
   return out;
 }

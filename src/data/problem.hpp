@@ -27,13 +27,13 @@ struct Data {
   Index missing = 0;       // entries of weight 0
   std::vector<std::string> notes;
 
-  bool bounded() const { return std::isfinite(normalization.reach); }
-  /// Out of reach, on the scale before samples are divided by their norms
+  bool bounded() const { return std::isfinite(normalization.cutoff); }
+  /// Beyond the cutoff, on the scale before samples are divided by their norms
   bool gross(Index i, Index j) const {
     double x = static_cast<double>(values(i, j));
     if (!normalization.offset.empty()) x += static_cast<double>(normalization.offset[i]);
     if (!sample_scale.empty()) x *= static_cast<double>(sample_scale[j]);
-    return std::abs(x - normalization.center) > normalization.reach;
+    return std::abs(x - normalization.center) > normalization.cutoff;
   }
 };
 
@@ -41,10 +41,10 @@ struct Data {
 /// no scale.
 struct RobustMoments {
   double median = 0;
-  double scale = 0;  // 1.4826 times the median distance
-  double reach = 0;  // ten times that, or ten times what nine of ten distances say where that is more: what is further
-                     // away is a gross outlier. The middle ones alone may say nothing (a grey of 1 beside one of 0)
-  double deviation = 0;  // standard deviation of what is within reach
+  double scale = 0;   // 1.4826 times the median distance
+  double cutoff = 0;  // ten times that, or ten times what nine of ten distances say where that is more: what is further
+                      // away is a gross outlier. The middle ones alone may say nothing (a grey of 1 beside one of 0)
+  double deviation = 0;  // standard deviation of what is within the cutoff
 };
 RobustMoments robust_moments(Vector<double> x);
 /// .. of the observed entries, of a million at most, evenly spaced

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -216,31 +215,17 @@ class Lloyd {
   Matrix<double> centers_, means_;   // m x k; the means of the present clusters are the next centres
 };
 
-template <class Number>
-std::string text(Number value) {
-  char buffer[32];
-  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-}
-
 template <class T>
-void validate(MatrixView<const T> X, const KMeansOptions& options) {
-  const auto fail = [](const char* name, const auto& value, const std::string& rule) {
-    throw Error(std::string("kmeans: ") + name + " = " + text(value) + ": " + rule);
-  };
-  if (X.rows < 1) fail("rows of X", X.rows, "must be at least 1");
-  if (options.clusters < 1) fail("clusters", options.clusters, "must be at least 1");
+void check(MatrixView<const T> X, const KMeansOptions& options) {
+  validate(options);
+  if (X.rows < 1) refuse("rows of X", "0", ">= 1");
   if (options.clusters > X.cols)
-    fail("clusters", options.clusters, "must not exceed the number of samples, " + text(X.cols));
-  if (options.clusters > std::numeric_limits<std::int32_t>::max())
-    fail("clusters", options.clusters, "must be below 2^31");
-  if (options.runs < 1) fail("runs", options.runs, "must be at least 1");
-  if (options.candidates < 0) fail("candidates", options.candidates, "must be at least 1, or 0 for 2 + log(clusters)");
-  if (options.max_iter < 1) fail("max_iter", options.max_iter, "must be at least 1");
-  if (!(options.tol >= 0 && std::isfinite(options.tol))) fail("tol", options.tol, "must be finite and at least 0");
+    refuse("clusters", std::to_string(options.clusters), "at most the number of samples, " + std::to_string(X.cols));
   for (Index j = 0; j < X.cols; ++j)
     for (Index i = 0; i < X.rows; ++i)
       if (!std::isfinite(X(i, j)))
-        fail("X", X(i, j), "at sample " + text(j) + ", feature " + text(i) + " (from 0): must be finite");
+        refuse("X", to_text(static_cast<double>(X(i, j))), "finite",
+               "sample " + std::to_string(j) + ", feature " + std::to_string(i) + " (from 0)");
 }
 
 /// Double copy of the samples, to unit norm where asked for. The largest entry is divided out first: no overflow.
@@ -266,7 +251,7 @@ Random stream(std::uint64_t seed, Index run) {
 
 template <class T>
 std::vector<KMeansRun> cluster(MatrixView<const T> X, const KMeansOptions& options, const Control& control) {
-  validate(X, options);
+  check(X, options);
   MatrixView<const double> x;
   Matrix<double> copy;
   if constexpr (std::is_same_v<T, double>) x = X;
@@ -275,7 +260,7 @@ std::vector<KMeansRun> cluster(MatrixView<const T> X, const KMeansOptions& optio
   for (Index j = 0; j < X.cols; ++j) norm2[j] = squared_norm(x.col(j), X.rows);
   // inertia <= n max |x - c|^2 <= 4 n max |x|^2
   if (!std::isfinite(16 * static_cast<double>(X.cols) * *std::max_element(norm2.begin(), norm2.end())))
-    throw Error("kmeans: X: squared distances overflow; divide the values by their range");
+    throw Error("X: squared distances overflow; divide the values by their range");
 
   Control inner = control, outer = control;
   (options.runs >= thread_count(control) ? inner : outer).threads = 1;
@@ -291,6 +276,14 @@ std::vector<KMeansRun> cluster(MatrixView<const T> X, const KMeansOptions& optio
 }
 
 }  // namespace
+
+void validate(const KMeansOptions& o) {
+  require({1, 0x1p31, false, true}, "clusters", static_cast<double>(o.clusters));
+  require(at_least(1), "runs", o.runs);
+  require(at_least(0), "candidates", o.candidates);
+  require(at_least(1), "max_iter", o.max_iter);
+  require(at_least(0), "tol", o.tol);
+}
 
 std::vector<KMeansRun> kmeans(MatrixView<const float> X, const KMeansOptions& options, const Control& control) {
   return cluster(X, options, control);

@@ -5,7 +5,7 @@
 #include "algebra/sparse.hpp"
 #include "graph/neighbours.hpp"
 #include "graph/space.hpp"
-#include "pacewise/graph.hpp"
+#include "pacewise/data.hpp"
 
 namespace pacewise {
 

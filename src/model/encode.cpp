@@ -14,7 +14,7 @@
 namespace pacewise {
 namespace {
 
-// without a word of the user: codes that have not seen an entry judge it better in tables; on images and spectra they
+// Where the user does not say: codes that have not seen an entry judge it better in tables; on images and spectra they
 // cost five times as much for nothing (docs/defaults.md)
 constexpr Index kFolds = 5, kFoldFeatures = 256;
 
@@ -31,7 +31,8 @@ struct Encoded {
   Encoding<T> encoding;
 };
 
-/// Where weights are judged: a descending pace did that without a graph, which makes the samples of its codes alike
+/// The dictionary by which weights are found: a descending pace did that without a graph, which makes the samples of
+/// its codes alike
 template <class T>
 const Matrix<T>& reference(const Model<T>& model) {
   return model.descent.settled ? model.descent.dictionary : model.dictionary;
@@ -131,10 +132,10 @@ void descend(const Model<T>& model, const Data<T>& data, const Control& control,
   e.codes = std::move(part.S);
 }
 
-/// `judged`: codes over the dictionary by which weights are judged, else over the model's own
+/// `by_reference`: codes over the dictionary by which weights are found, else over the model's own
 template <class T>
 Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const EncodeOptions& options,
-                            const Control& control, bool judged) {
+                            const Control& control, bool by_reference) {
   Encoding<T> e;
   const Index m = data.values.rows(), n = data.values.cols();
   Weights<T> effective = data.weights;
@@ -161,9 +162,9 @@ Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const En
   }
   // The weight of a whole sample says how far to learn from it. Its codes do without: with weight 0 they would be 0.
   const bool whole = model.options.level == Level::sample;
-  if (model.descent.settled && (!judged || whole)) {  // the weights are found: now the model's own dictionary
+  if (model.descent.settled && (!by_reference || whole)) {  // the weights are found: now the model's own dictionary
     const CodesProblem<T> own{
-        data.values, whole ? data.weights : effective, judged ? reference(model) : model.dictionary, penalty, {}};
+        data.values, whole ? data.weights : effective, by_reference ? reference(model) : model.dictionary, penalty, {}};
     e.report = solve_codes(own, e.codes, step, control);
     unit_losses<T>(data.values, data.weights, own.B, e.codes, model.options.level, control, e.losses);
     Groups::of(model.options, m, model.groups).losses(e.losses.data(), n);
@@ -175,16 +176,16 @@ Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const En
 
 template <class T>
 Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
-                       const Control& control, bool judged = false) {
+                       const Control& control, bool by_reference = false) {
   require(model, problem.values);
   Data<T> data =
       prepare(problem, model.normalization.kind, &model.normalization, control, false, model.options.missing);
-  Encoding<T> e = encode_prepared(model, data, options, control, judged);
+  Encoding<T> e = encode_prepared(model, data, options, control, by_reference);
   return {std::move(data), std::move(e)};
 }
 
-/// Into how many groups the features are dealt, each judged by codes that have not seen it; 0: by all in one. Without a
-/// word of the user as many as the model was calibrated with.
+/// Into how many groups the features are dealt, each judged by codes that have not seen it; 0: by all in one. By
+/// default as many as the model was calibrated with.
 Index fold_count(const EncodeOptions& options, Index features, bool calibrated) {
   if (options.folds && (*options.folds < 0 || *options.folds == 1))
     refuse("folds", std::to_string(*options.folds), "0 or an integer >= 2", "one fold would leave nothing to see");
@@ -250,8 +251,8 @@ Vector<T> held_out_lambdas(const Data<T>& data, const Vector<T>& losses, const C
 }
 
 template <class T>
-Trust<T> judge(const Model<T>& model, const Data<T>& data, const Vector<T>& losses, Index folds,
-               const Control& control) {
+Trust<T> trust_of(const Model<T>& model, const Data<T>& data, const Vector<T>& losses, Index folds,
+                  const Control& control) {
   const Index m = data.values.rows(), n = data.values.cols();
   constexpr T nan = std::numeric_limits<T>::quiet_NaN();
   const bool by_feature = folds > 0 && !model.held_out_lambda.empty();
@@ -262,7 +263,7 @@ Trust<T> judge(const Model<T>& model, const Data<T>& data, const Vector<T>& loss
   const Groups groups = Groups::of(model.options, m, model.groups);
   Trust<T> out{Vector<T>(n, nan), {}};
   out.confidence.resize_for_overwrite(m, n);
-  const auto judge_sample = [&](Index j) {
+  const auto of_sample = [&](Index j) {
     double sum = 0;
     Index count = 0;
     T* trust = out.confidence.col(j);
@@ -282,7 +283,7 @@ Trust<T> judge(const Model<T>& model, const Data<T>& data, const Vector<T>& loss
     if (count > 0) out.outlier_score[j] = static_cast<T>(sum / static_cast<double>(count));
   };
   parallel_for(n, control.to_the_end(), [&](Index first, Index count, int) {
-    for (Index j = first; j < first + count; ++j) judge_sample(j);
+    for (Index j = first; j < first + count; ++j) of_sample(j);
   });
   return out;
 }
@@ -347,7 +348,7 @@ Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Co
   require(*this, Y.values);
   const Data<T> data = prepare(Y, normalization.kind, &normalization, control, false, this->options.missing);
   const Index folds = fold_count(how, data.values.rows(), !held_out_lambda.empty());
-  return judge(*this, data, entry_losses(*this, data, how, folds, control), folds, control);
+  return trust_of(*this, data, entry_losses(*this, data, how, folds, control), folds, control);
 }
 
 template <class T>
@@ -357,7 +358,7 @@ Trust<T> calibrate(Model<T>& model, const Problem<T>& problem, const EncodeOptio
   const Index m = data.values.rows(), folds = fold_count(options, m, m < kFoldFeatures);
   const Vector<T> losses = entry_losses(model, data, options, folds, control);
   if (folds > 0) model.held_out_lambda = held_out_lambdas(data, losses, control);
-  return judge(model, data, losses, folds, control);
+  return trust_of(model, data, losses, folds, control);
 }
 
 #define PACEWISE_INSTANTIATE(T)                                                                         \

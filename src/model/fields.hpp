@@ -34,6 +34,15 @@ void visit_fields(S& s, Visit&& visit) {
   PACEWISE_FIELDS(iteration, phase, lambda, selected, mean_weight, objective_before, certificate, density, dead_atoms)
 }
 
+/// What the user is shown of a stage: means of the entries judged
+template <class Visit>
+void visit_judgement(const Stage& s, Visit&& visit) {
+  PACEWISE_FIELDS(scale, lambda, hidden)
+  visit("error", s.error());
+  visit("gain", s.mean_gain());
+  visit("gain_error", s.gain_error());
+}
+
 /// Its arrays are among those of the state.
 template <class S, class Visit>
 requires Is<S, Descent<float>> || Is<S, Descent<double>>
@@ -69,7 +78,7 @@ void visit_results(S& s, Visit&& visit) {
   visit("normalization_scale", s.normalization.scale);
   visit("normalization_offset", s.normalization.offset);
   visit("center", s.normalization.center);
-  visit("reach", s.normalization.reach);
+  visit("reach", s.normalization.cutoff);
   PACEWISE_FIELDS(sample_scale)
   visit("laplacian", s.graph.laplacian);
   visit("incidence", s.graph.incidence);

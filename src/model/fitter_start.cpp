@@ -4,7 +4,7 @@
 
 #include "model/fitter.hpp"
 
-// How a fit begins, anew or from a stored state.
+// How a fit begins: from scratch, or from a stored state.
 
 namespace pacewise {
 namespace {

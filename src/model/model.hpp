@@ -1,6 +1,5 @@
 #pragma once
 #include "model/encode.hpp"
-#include "pacewise/fit.hpp"
 
 namespace pacewise {
 

@@ -49,8 +49,8 @@ class Part {
     each(hidden_);
     if (std::isinf(lambda_) && !given_) each(gross_);  // on the way down the pace judges them like all others
   }
-  /// min(e^2, cap) of each of the hidden, e = x - B s. Samples are coded anew with what is left of them, whatever their
-  /// weight.
+  /// min(e^2, cap) of each of the hidden, e = x - B s. Samples are coded again with what is left of them, whatever
+  /// their weight.
   Vector<T> hidden_errors(const Matrix<T>& B, const CodeTerms<T>& terms, double cap, const Control& control);
   /// The losses (`measure`) of gross outliers become the largest number: their weight is 0 where all others are 1
   void mark_gross();

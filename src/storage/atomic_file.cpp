@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 
-/// The descriptor that a path such as /dev/stdout stands for, or -1. Opening the path anew would start at offset 0 of
+/// The descriptor that a path such as /dev/stdout stands for, or -1. Opening the path again would start at offset 0 of
 /// a file that the shell has opened for appending.
 int named_descriptor(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;

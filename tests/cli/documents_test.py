@@ -21,8 +21,9 @@ class Documents(Case):
             _, complaint = self.call("fit", "data.npy", "-o", "model.pw", "--fictitious", "2", status=2)
             self.assertEqual(complaint, "pacewise: fictitious = 2: must be in [0, 1]\n")
             pages = {"help": self.call("fit", "--help")[0]}
-            pages |= {page: self.call("generate", page)[0] for page in ("man", "bash", "zsh", "fish")}
-        spelled = {"help": "--{}", "man": "\\-\\-{}", "bash": "--{}", "zsh": "--{}[", "fish": "-l {}"}
+            pages["man"] = self.call("generate", "man")[0]
+            pages["completion"] = self.call("generate", "words", "fit", "-")[0]
+        spelled = {"help": "--{}", "man": "\\-\\-{}", "completion": "\n--{}\t"}
         for page, text in pages.items():
             for name in names:
                 option = ("no-" if name == "normalized_laplacian" else "") + name.replace("_", "-")
@@ -32,12 +33,26 @@ class Documents(Case):
         self.assertIn("An option of the tests (in [0, 1]) [0.25]", pages["help"])
         self.assertIn("An option of the tests (in [0, 1]) [0.25]", pages["man"])
 
-    def test_bash_completion_completes(self):
-        script = (self.call("generate", "bash")[0] + "COMP_WORDS=(pacewise fit --level el); COMP_CWORD=3; _pacewise;"
-                  "echo ${COMPREPLY[@]}; COMP_WORDS=(pacewise fit --check); COMP_CWORD=2; _pacewise; echo ${COMPREPLY[@]};"
-                  "COMP_WORDS=(pacewise rec); COMP_CWORD=1; _pacewise; echo ${COMPREPLY[@]}")
-        out = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(out.split(), ["element", "--checkpoint", "reconstruct"])
+    def test_completions(self):
+        """The shells ask the program what may follow; where it knows nothing they complete names of files."""
+        shells = {
+            "bash": ([], "", "COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pacewise; echo ${COMPREPLY[@]}", "\n"),
+            "zsh": (["-f"], "_describe() { print -rl -- ${(@P)2} }; _files() { print a file }; words=(true); CURRENT=1\n",
+                    "words=(%s); CURRENT=$#words; _pacewise", "a file\n"),
+            "fish": (["--no-config"], "", "complete -C '%s'", "data.npy\n"),
+        }
+        os.symlink(os.path.realpath(BINARY), self.folder / "pacewise")
+        for shell, (flags, before, ask, file) in shells.items():
+            def offered(words):
+                script = before + self.call("generate", shell)[0] + ask % f"pacewise {words}"
+                return self.in_folder([shell, *flags, "-c", script], 0).replace("\\", "")
+
+            for words, wanted in {"fit --level el": "element", "fit --check": "--checkpoint", "rec": "reconstruct",
+                                  "--vers": "--version", "fit --graph-space pc": "pca:40"}.items():
+                with self.subTest(shell=shell, words=words):
+                    self.assertRegex(offered(words), rf"(?m)^{wanted}([:\t]|$)")
+            self.assertEqual(offered("fit data.np")[-len(file):], file)
+            self.assertNotIn("--", offered("fit data.np"))
 
     def in_folder(self, command, *accepted):
         environment = dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}")

@@ -466,7 +466,7 @@ def test_no_hidden_copy_on_the_way_in(dtype):
     coder = SelfPacedSparseCoder(2, beta=1.0, level="none", graph="none", normalize="none", max_iter=1, random_state=0)
     given = []
     real, _coder._core = _coder._core, type("Spy", (), {"__getattr__": lambda self, name: getattr(real, name)})()
-    _coder._core.fit = lambda data, **rest: (given.append(data), real.fit(data, **rest))[1]
+    _coder._core.fit = lambda data, **rest: (given.append(data[0]), real.fit(data, **rest))[1]
     tracemalloc.start()
     try:
         with warnings.catch_warnings():

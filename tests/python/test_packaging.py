@@ -1,7 +1,5 @@
 """The wheel as a user gets it: what it carries, that it works in an empty environment, and beside other libraries."""
 
-import ast
-import importlib
 import json
 import os
 import pathlib
@@ -220,19 +218,6 @@ def test_types(tmp_path):
     faults = re.findall(r"^program\.py:(\d+): error", done.stdout, re.MULTILINE)
     wrong = [str(number) for number, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# wrong")]
     assert faults == wrong, done.stdout + done.stderr
-
-
-def test_stubs_name_what_there_is():
-    loaded = importlib.import_module("pacewise._core")
-    tree = ast.parse((pathlib.Path(pacewise.__file__).parent / "_core.pyi").read_text())
-    stubs = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    there = {name for name, value in vars(loaded).items() if callable(value) and not name.startswith("__")}
-    assert set(stubs) | {"Error"} == there | {"Error"}
-    for name, node in stubs.items():  # nanobind writes the signature of every overload into the docstring
-        if isinstance(node, ast.FunctionDef) and not node.args.posonlyargs:
-            arguments = [argument.arg for argument in node.args.args]
-            line = getattr(loaded, name).__doc__.splitlines()[0]
-            assert [a for a in re.findall(r"[(,] ?(\w+): ", line) if a in arguments] == arguments, name
 
 
 def test_the_source_archive_has_what_a_build_needs(tmp_path):

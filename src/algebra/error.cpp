@@ -1,9 +1,7 @@
-#include "pacewise/range.hpp"
+#include "pacewise/error.hpp"
 
 #include <cmath>
 #include <cstdio>
-
-#include "pacewise/error.hpp"
 
 namespace pacewise {
 
