@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 #include <thread>
 
 #include "algebra/blas_kernels.hpp"
 #include "algebra/parallel.hpp"
+#include "algebra/random.hpp"
+#include "algebra/sparse.hpp"
 #include "algebra/sums.hpp"
 #include "synthetic.hpp"
 
@@ -162,6 +166,142 @@ TEST(SerialBlas, RestoresTheThreadsOfBlas) {
   EXPECT_THROW(parallel_blocks(1, {}, [](Index, int) { throw Error("x"); }), Error);
   EXPECT_EQ(openblas_get_num_threads(), wanted);
   openblas_set_num_threads(before);
+}
+
+// --- random numbers
+
+// The published reference sequence of SplitMix64 for the seeds 0 and 1234567.
+TEST(Random, BitsAreSplitMix64) {
+  Random zero(0);
+  for (const std::uint64_t expected : {0xe220a8397b1dcdafULL, 0x6e789e6aa1b965f4ULL, 0x06c45d188009454fULL})
+    EXPECT_EQ(zero.bits(), expected);
+  Random other(1234567);
+  for (const std::uint64_t expected :
+       {6457827717110365317ULL, 3203168211198807973ULL, 9817491932198370423ULL, 4593380528125082431ULL})
+    EXPECT_EQ(other.bits(), expected);
+}
+
+TEST(Random, UniformAndNormalHaveTheRightMoments) {
+  Random random(1);
+  const int n = 200000;
+  const Eigen::ArrayXd u = Eigen::ArrayXd::NullaryExpr(n, [&] { return random.uniform(); }),
+                       z = Eigen::ArrayXd::NullaryExpr(n, [&] { return random.normal(); });
+  EXPECT_GE(u.minCoeff(), 0);
+  EXPECT_LT(u.maxCoeff(), 1);
+  ASSERT_TRUE(z.allFinite());
+  // the mean of a power, and its variance
+  const auto expect_moment = [&](const Eigen::ArrayXd& x, int power, double mean, double variance) {
+    EXPECT_NEAR(x.pow(power).mean(), mean, 5 * std::sqrt(variance / n)) << power;
+  };
+  expect_moment(u, 1, 0.5, 1.0 / 12);
+  expect_moment(u, 2, 1.0 / 3, 4.0 / 45);
+  expect_moment(z, 1, 0, 1);
+  expect_moment(z, 2, 1, 2);
+  expect_moment(z, 3, 0, 15);
+  expect_moment(z, 4, 3, 96);
+}
+
+/// Draws of 0 .. weight.size() - 1 come as often as their weights say
+template <class Draw>
+void expect_shares(const Eigen::ArrayXd& weight, const Draw& draw) {
+  const int n = 80000;
+  Eigen::ArrayXd count = Eigen::ArrayXd::Zero(weight.size());
+  for (int i = 0; i < n; ++i) {
+    const Index drawn = draw();
+    ASSERT_TRUE(drawn >= 0 && drawn < weight.size());
+    ++count(drawn);
+  }
+  const Eigen::ArrayXd p = weight / weight.sum();
+  EXPECT_TRUE(((count - n * p).abs() <= 5 * (n * p * (1 - p)).sqrt()).all()) << count.transpose();
+}
+
+TEST(Random, DrawsFollowTheirWeights) {
+  Random random(3);
+  const Vector<double> weight{0, 1, 0, 5, 2, 0};
+  expect_shares(Eigen::Map<const Eigen::ArrayXd>(weight.data(), 6), [&] { return random.draw(weight); });
+  expect_shares(Eigen::ArrayXd::Ones(7), [&] { return random.below(7); });
+  EXPECT_EQ(random.below(1), 0);
+  EXPECT_EQ(random.draw({}), -1);
+  EXPECT_EQ(random.draw({0, 0, 0}), -1);
+  EXPECT_EQ(random.draw({0, 0, 1e-300}), 2);
+}
+
+// --- sparse matrices
+
+TEST(Sparse, TripletsAreSortedSummedAndZerosLeftOut) {
+  const Sparse a =
+      sparse_from_triplets(3, 2, {{2, 1, 1.0}, {0, 1, 4.0}, {2, 1, 0.5}, {1, 0, 0.0}, {0, 0, 2.0}, {0, 0, -2.0}});
+  EXPECT_EQ(a.start, (Vector<Index>{0, 0, 2}));
+  EXPECT_EQ(a.index, (Vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(a.value, (Vector<double>{4.0, 1.5}));
+  EXPECT_EQ(transpose(a), sparse_from_triplets(2, 3, {{1, 2, 1.5}, {1, 0, 4.0}}));
+  // in the order given: 1e16 absorbs a 1, so only this order gives 1
+  const Sparse b = sparse_from_triplets(1, 1, {{0, 0, 1e16}, {0, 0, -1e16}, {0, 0, 1.0}});
+  EXPECT_EQ(b.value, (Vector<double>{1.0}));
+  EXPECT_THROW(sparse_from_triplets(2, 2, {{2, 0, 1.0}}), Error);
+  EXPECT_THROW(sparse_from_triplets(2, 2, {{0, -1, 1.0}}), Error);
+  EXPECT_THROW(sparse_from_triplets(-1, 2, {}), Error);
+}
+
+/// The largest distance of two connected rows in the order
+Index bandwidth(const Sparse& a, const Vector<Index>& order) {
+  Vector<Index> position(a.cols, -1);
+  for (Index p = 0; p < a.cols; ++p) position[order[p]] = p;
+  EXPECT_EQ(std::count(position.begin(), position.end(), -1), 0) << "every row once";
+  Index widest = 0;
+  for (Index j = 0; j < a.cols; ++j)
+    for (Index p = a.start[j]; p < a.start[j + 1]; ++p)
+      widest = std::max(widest, std::abs(position[a.index[p]] - position[j]));
+  return widest;
+}
+
+TEST(Sparse, ReverseCuthillMcKeeOrdersShuffledPathsAndGrids) {
+  // rows under other names: 7 i mod 401, a prime
+  const std::int32_t size = 401;
+  std::vector<Triplet> path, grid;
+  const auto join = [&](std::vector<Triplet>& to, std::int32_t i, std::int32_t j) {
+    to.push_back({7 * i % size, 7 * j % size, -1.0});
+    to.push_back({7 * j % size, 7 * i % size, -1.0});
+  };
+  for (std::int32_t i = 0; i + 1 < 200; ++i)
+    if (i != 120) join(path, i, i + 1);  // two paths, and samples that have no neighbour
+  for (std::int32_t i = 0; i < 400; ++i) {
+    if (i % 20 != 19) join(grid, i, i + 1);
+    if (i + 20 < 400) join(grid, i, i + 20);
+  }
+  Vector<Index> as_given(size);
+  std::iota(as_given.begin(), as_given.end(), Index{0});
+  // the levels of breadth-first search in a grid are the diagonals
+  for (const auto& [entries, most] : {std::pair{path, 1}, {grid, 25}}) {
+    const Sparse a = sparse_from_triplets(size, size, entries);
+    const Vector<Index> order = reverse_cuthill_mckee(a);
+    EXPECT_LE(bandwidth(a, order), most);
+    EXPECT_GT(bandwidth(a, as_given), 100);
+    EXPECT_EQ(reverse_cuthill_mckee(a), order);
+  }
+  EXPECT_TRUE(reverse_cuthill_mckee(Sparse{}).empty());
+}
+
+TEST(Sparse, SymmetryCheckNamesWhatIsWrong) {
+  const auto says = [](const Sparse& a, const char* part) {
+    synthetic::expect_error([&] { check_symmetric(a, "thing"); }, part);
+  };
+  const Sparse good = sparse_from_triplets(2, 2, {{0, 0, 1.0}, {0, 1, -1.0}, {1, 0, -1.0}, {1, 1, 1.0}});
+  says(good, "accepted");
+  says(Sparse{}, "accepted");
+  says(sparse_from_triplets(2, 3, {}), "thing: is 2 x 3, must be square");
+  says(sparse_from_triplets(2, 2, {{0, 1, 1.0}}), "must be symmetric");
+  const auto changed = [&](const auto& change, const char* part) {
+    Sparse bad = good;
+    change(bad);
+    says(bad, part);
+  };
+  changed([](Sparse& a) { a.value[1] = std::nan(""); }, "not finite");
+  changed([](Sparse& a) { a.value[1] = -1.01; }, "must be symmetric");
+  changed([](Sparse& a) { a.index[1] = 2; }, "outside 0 .. 1");
+  changed([](Sparse& a) { a.index = {1, 0, 0, 1}; }, "must increase");
+  changed([](Sparse& a) { a.start[1] = 5; }, "decreases");
+  changed([](Sparse& a) { a.value.pop_back(); }, "do not belong together");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(Laplacian, HypergraphFormula) {
   EXPECT_EQ(L, transpose(L));
 }
 
-// What check_symmetric refuses is in sparse_test.cpp.
+// What check_symmetric refuses is in algebra_test.cpp.
 TEST(Laplacian, RefusesWhatIsNone) {
   EXPECT_NO_THROW(check_laplacian(Sparse{}));
   EXPECT_NO_THROW(check_laplacian(sparse_from_triplets(4, 4, {})));
