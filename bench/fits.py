@@ -12,7 +12,6 @@ from __future__ import annotations
 from measuring import HERE, Table, excess, lasso_value, race, with_holes
 
 import argparse
-import csv
 import pathlib
 import subprocess
 import sys
@@ -114,11 +113,7 @@ def main():
             for n, m in sizes:
                 if name != "memory" or n == 60000:
                     LINES[name](table, n, m, options.repeat if n < 60000 else 1)
-    options.out.mkdir(parents=True, exist_ok=True)
-    with open(options.out / "fits.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, table.rows[0])
-        writer.writeheader()
-        writer.writerows(table.rows)
+    table.write(options.out / "fits.csv")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmarks share: times, the table of results, the data and dictionary they work on, pictures.
+"""What the benchmarks share: times, the table of results, the data and dictionary they work on.
 
 Imported first: it keeps every BLAS to one thread, and every OpenBLAS, in whose wheel ever, to kernels fit for this processor,
 which an old one would not know. Both have to be said before NumPy is loaded.
@@ -6,6 +6,7 @@ which an old one would not know. Both have to be said before NumPy is loaded.
 
 from __future__ import annotations
 
+import csv
 import os
 import pathlib
 
@@ -84,6 +85,15 @@ class Table:
         print(self.FORM.format(*row.values()), flush=True)
         return ratio
 
+    def write(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "w", newline="") as file:
+            writer = csv.DictWriter(file, self.rows[0])
+            writer.writeheader()
+            writer.writerows(self.rows)
+        count = {v: sum(row["verdict"].startswith(v) for row in self.rows) for v in ("pass", "FAIL", "void", "reported")}
+        print(", ".join(f"{n} {v}" for v, n in count.items()), f"; wrote {path}")
+
 
 # ---- data
 
@@ -150,49 +160,3 @@ def with_holes(X, share, rng):
     for row in mask:
         row[rng.permutation(X.shape[1])[: round(share * X.shape[1])]] = False
     return np.where(mask, X, np.nan), mask
-
-
-# ---- pictures
-
-
-def draw(rows, curves, title, out):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    valid = [row for row in rows if not row["verdict"].startswith("void") and row["line"] not in ("peak memory (GB)", "floor") and "growth" not in row["line"]]
-    figure, ax = plt.subplots(figsize=(10, 0.28 * len(valid) + 1.5))
-    colour = {"pass": "tab:blue", "FAIL": "tab:red", "reported": "tab:gray"}
-    ratios = [float(row["ratio"]) for row in valid]
-    ax.barh(range(len(valid)), [r - 1 for r in ratios], left=1, color=[colour[row["verdict"].split()[0]] for row in valid])
-    for at, row in enumerate(valid):
-        if row["at_least"]:
-            ax.plot([float(row["at_least"])] * 2, [at - 0.4, at + 0.4], color="black", linewidth=1)
-    ax.set_yticks(range(len(valid)), [f"{row['line']}, {row['cell']} / {row['against']}" for row in valid], fontsize=7)
-    ax.axvline(1, color="black", linewidth=0.5)
-    ax.set_xscale("log")
-    ax.set_ylim(len(valid) - 0.4, -0.6)
-    ax.set_xlabel("their time / ours; black ticks: what it has to be at least")
-    ax.set_title(title.replace("; ", "\n"), fontsize=8, loc="right")
-    figure.tight_layout()
-    figure.savefig(out / "peers.png", dpi=110)
-    if not curves:
-        return
-    figure, axes = plt.subplots(1, len(curves), figsize=(4 * len(curves), 3.8), squeeze=False)
-    for ax, ((name, beta), (best, sides)) in zip(axes[0], curves.items()):
-        for side, points in sides.items():
-            ax.plot([t for t, _ in points], [v / best - 1 for _, v in points], "o-", label=side)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.set_major_formatter("{x:g}")
-            axis.set_minor_formatter(NullFormatter())
-        ax.set_title(f"{name}, beta {beta}", fontsize=9)
-        ax.set_xlabel("CPU seconds")
-    axes[0][0].set_ylabel("objective above that of a longer run, relative")
-    axes[0][0].legend()
-    figure.tight_layout()
-    figure.savefig(out / "learning.png", dpi=110)

@@ -13,16 +13,13 @@ higher by more than two standard errors.
 from __future__ import annotations
 
 from measuring import (
-    ATOMS, EXACT, HERE, PENALTIES, PHASES, Table, clock, coder_of, dictionary_of, draw, excess, lasso_value, learn_ours, load, race, unit, with_holes,
+    ATOMS, EXACT, HERE, Table, clock, dictionary_of, excess, lasso_value, learn_ours, load, race, unit, with_holes,
 )  # fmt: skip
 
 import argparse
-import csv
 import pathlib
-import time
 from importlib import metadata
 
-import fista
 import mlpack
 import numpy as np
 import spams
@@ -103,40 +100,23 @@ def iterations_to(X, B, beta, target, most=30):
 
 def learn(table, data, repeat):
     """Time to the objective that SPAMS has after ten batch iterations from the same start."""
-    curves = {}
     for name, (X, _) in data.items():
         start = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
         Xf, Df = np.asfortranarray(X.T), np.asfortranarray(start.T)
         for beta in BETAS:
 
-            def by_spams(iterations=10):
-                return spams.trainDL(Xf, D=Df.copy(order="F"), lambda1=beta / 2, iter=iterations, batch=True, mode=2, iter_updateD=5,
+            def by_spams():
+                return spams.trainDL(Xf, D=Df.copy(order="F"), lambda1=beta / 2, iter=10, batch=True, mode=2, iter_updateD=5,
                                      numThreads=1, verbose=False, posAlpha=False)  # fmt: skip
 
-            def value(D):
-                return lasso_value(X, D, pacewise.sparse_encode(X, D, beta=beta, tol=1e-6), beta)
-
-            target = value(np.ascontiguousarray(by_spams().T))
+            D = np.ascontiguousarray(by_spams().T)
+            target = lasso_value(X, D, pacewise.sparse_encode(X, D, beta=beta, tol=1e-6), beta)
             needed = iterations_to(X, start, beta, target)
             ours, (B, S), theirs, _ = race(lambda: learn_ours(X, start, beta, needed), by_spams, repeat if name == "coil20" else 1)
             gap = excess(lasso_value(X, B, S, beta), target)
             table.add("learn", f"{name} {beta}", "SPAMS trainDL", theirs, ours, 3, gap, note=f"({needed} iterations)")
-            curves[name, beta] = learning_curves(X, start, beta, by_spams, value, needed)
             if name == "coil20":
                 learn_others(table, name, X, start, beta, ours, target)
-    return curves
-
-
-def learning_curves(X, start, beta, by_spams, value, needed):
-    """(seconds, objective) after so many iterations of each, and the objective of a run four times as long to set them against."""
-    ours, theirs = [], []
-    for k in sorted({1, 2, 3, needed}):
-        took, (B, S) = clock(lambda: learn_ours(X, start, beta, k))
-        ours.append((took[1], lasso_value(X, B, S, beta)))
-    for k in (1, 3, 10):
-        took, D = clock(lambda: by_spams(k))
-        theirs.append((took[1], value(np.ascontiguousarray(D.T))))
-    return lasso_value(X, *learn_ours(X, start, beta, 4 * needed), beta), {"pacewise": ours, "SPAMS": theirs}
 
 
 def learn_others(table, name, X, start, beta, ours, target):
@@ -151,71 +131,6 @@ def learn_others(table, name, X, start, beta, ours, target):
                                      copy_all_inputs=True)
     )  # fmt: skip
     table.add("learn", f"{name} {beta}", "mlpack", theirs, ours, 30, note="(ten iterations)")
-
-
-def whole_fits(table, data, repeat):
-    """The same seven iterations of the same model from the same kind of start; a step of the script has 200 rounds at most, and it goes on
-    until it has our objective (to 1e-4), or twelve times our time."""
-    X, _ = data["coil20"]
-    incidence, laplacian = graph = pacewise.hypergraph(X, 3, space="half:40")
-    start = X[np.random.default_rng(0).permutation(len(X))[:ATOMS]]
-    for level in ("sample", "feature", "element"):
-        coder = coder_of(level).fit(X, graph=graph)
-        limits = {"target": coder.objective_ * (1 + 1e-4)}
-
-        def script():
-            return fista.fit(X, start, level, **PENALTIES, L=laplacian, H=incidence, **PHASES, **limits)
-
-        limits["seconds"] = 12 * clock(lambda: coder.fit(X, graph=graph))[0][1]
-        ours, _, theirs, value = race(lambda: coder.fit(X, graph=graph), script, min(repeat, 2))
-        behind = excess(value, coder.objective_)
-        note = f"(its J +{100 * behind:.2g} % when the time was over)" if behind > 1e-4 else ""
-        table.add("whole fit", f"coil20 {level}", "NumPy FISTA script", theirs, ours, 10, -behind, 1e-2, note=note)
-
-
-def coupled(table, data, repeat):
-    X, B = data["coil20"]
-    _, L = pacewise.hypergraph(X, 3, space="half:40")
-    beta, alpha = 0.02, 64.0
-    ours, (S, certificate) = clock(
-        lambda: pacewise.sparse_encode(X, B, beta=beta, alpha=alpha, laplacian=L, tol=1e-6, n_threads=1, return_certificate=True)
-    )
-    theirs, (_, reached) = clock(lambda: fista.codes_step(X, 1.0, B, np.zeros_like(S), beta, L=L, alpha=alpha, tol=1e-6, steps=20000))
-    table.add("codes, alpha 64", "coil20 0.02", "NumPy FISTA script", theirs, ours, 10, note=f"(certificates {certificate:.0e}, {reached:.0e})")
-    limit = max(12 * ours[1], 5.0)
-    theirs, reached = clock(lambda: sweeps_over_samples(X, B, beta, L, alpha, 1e-6, limit))
-    note = f"(certificate {reached:.0e} when the time was over)" if reached > 1e-6 else ""
-    table.add("codes, alpha 64", "coil20 0.02", "sample by sample", theirs, ours, 10, note=note)
-
-
-def sweeps_over_samples(X, B, beta, L, alpha, tol, seconds):
-    """GraphSC: one sample at a time with its neighbours fixed, each by coordinate descent to the end, sweep after sweep."""
-    gram, q = B @ B.T, X @ B.T
-    scale, on = 2 * np.abs(q).max(), L.diagonal()
-    S = np.zeros_like(q)
-    until = time.process_time() + seconds
-    found = np.inf
-    while found > tol and time.process_time() < until:
-        for j in range(len(X)):
-            row = slice(L.indptr[j], L.indptr[j + 1])
-            pull = q[j] - alpha * (L.data[row] @ S[L.indices[row]] - on[j] * S[j])
-            A = gram + alpha * on[j] * np.eye(len(B))
-            s, u = S[j], A @ S[j]
-            for _ in range(20):
-                moved = 0.0
-                for k in np.flatnonzero((s != 0) | (np.abs(pull - u) > beta / 2)):
-                    new = fista.soft(pull[k] - u[k] + A[k, k] * s[k], beta / 2) / A[k, k]
-                    if new != s[k]:
-                        moved = max(moved, abs(new - s[k]))
-                        u += (new - s[k]) * A[k]
-                        s[k] = new
-                if moved < 1e-8:
-                    break
-            if time.process_time() > until:
-                break
-        g = 2 * (S @ gram - q + alpha * (L @ S))
-        found = np.where(S != 0, np.abs(g + beta * np.sign(S)), np.maximum(np.abs(g) - beta, 0)).max() / scale
-    return found
 
 
 def neighbours(table, data, repeat):
@@ -255,8 +170,7 @@ def clusters(table, data, repeat):
 
 
 LINES = {
-    "encode": encode, "duplicates": near_duplicates, "weighted": encode_weighted, "learn": learn, "fits": whole_fits, "coupled": coupled,
-    "neighbours": neighbours, "kmeans": clusters, "threads": threads, "floors": floors, "growth": growth, "memory": memory,
+    "encode": encode, "duplicates": near_duplicates, "weighted": encode_weighted, "learn": learn, "neighbours": neighbours, "kmeans": clusters, "threads": threads, "floors": floors, "growth": growth, "memory": memory,
 }  # fmt: skip
 
 
@@ -276,20 +190,13 @@ def main():
     versions = ", ".join([f"pacewise {pacewise.__version__}", *(f"{name} {metadata.version(package)}" for name, package in peers.items())])
     title = f"{', '.join(f'{k} {v[0].shape[0]} x {v[0].shape[1]}' for k, v in data.items())}, {ATOMS} atoms; {versions}"
     print(title)
-    table, curves = Table(), {}
+    table = Table()
     for line in options.only:
         if line in ("growth", "memory"):
             LINES[line](table, options.quick)
         else:
-            curves = LINES[line](table, data, repeat) or curves
-    options.out.mkdir(parents=True, exist_ok=True)
-    with open(options.out / "peers.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, table.rows[0])
-        writer.writeheader()
-        writer.writerows(table.rows)
-    draw(table.rows, curves, title, options.out)
-    count = {v: sum(row["verdict"].startswith(v) for row in table.rows) for v in ("pass", "FAIL", "void", "reported")}
-    print(", ".join(f"{n} {v}" for v, n in count.items()), f"; wrote peers.csv and pictures into {options.out}")
+            LINES[line](table, data, repeat)
+    table.write(options.out / "peers.csv")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
+#include <future>
 #include <set>
+#include <thread>
 
 #include "verify.hpp"
 
@@ -60,6 +62,7 @@ TEST(Fit, ConvergesWhenTheObjectiveStalls) {
     o.tol = 1e-3;
     const auto result = run(p.problem(), o);
     EXPECT_EQ(result.termination, Termination::converged) << name_of(level);
+    EXPECT_EQ(result.history.back().phase, level == Level::none ? Phase::warm : Phase::polish) << name_of(level);
     const auto& h = result.history;
     ASSERT_GE(h.size(), 2u);
     EXPECT_LE(std::abs(h[h.size() - 2].objective.total() - h.back().objective.total()),
@@ -67,7 +70,7 @@ TEST(Fit, ConvergesWhenTheObjectiveStalls) {
   }
 }
 
-TEST(Fit, IterationLimit) {
+TEST(Fit, LimitsReturnTheLastCompletedIteration) {
   const auto p = synthetic::make<double>(with_outliers());
   for (const Level level : kLevels) {
     Options o = small_options(level);
@@ -77,35 +80,18 @@ TEST(Fit, IterationLimit) {
     EXPECT_EQ(result.iteration, 3);
     check_reports(result, "iteration limit");
   }
-}
-
-TEST(Fit, DeadlineInThePastReturnsTheStart) {
-  const auto p = synthetic::make<double>(with_outliers());
-  const auto past = std::chrono::steady_clock::now() - std::chrono::seconds(1);
-  const auto result = fit(p.problem(), small_options(), {.deadline = past});
-  EXPECT_EQ(result.termination, Termination::time_limit);
-  EXPECT_EQ(result.iteration, 0);
-  EXPECT_TRUE(result.history.empty());
-  EXPECT_NE(result.detail.find("deadline"), std::string::npos) << result.detail;
-  check_reports(result, "deadline in the past");
-}
-
-TEST(Fit, DeadlineWithinTheRunReturnsTheLastCompletedIteration) {
-  const auto p = synthetic::make<double>({60, 400, 24});
-  Options o = small_options();
-  o.atoms = 24;
-  o.tol = 0;
-  o.plain_iter = 100000;
-  o.max_iter = 100000;
-  for (const double seconds : {0.02, 0.15}) {
-    const auto began = std::chrono::steady_clock::now();
-    const auto end = began + std::chrono::microseconds(static_cast<long>(seconds * 1e6));
-    const auto result = fit(p.problem(), o, {.deadline = end});
+  Options endless = small_options();
+  endless.tol = 0;
+  endless.plain_iter = endless.max_iter = 100000;
+  for (const int milliseconds : {-1000, 20, 150}) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    const auto result = fit(p.problem(), endless, {.deadline = end});
     EXPECT_EQ(result.termination, Termination::time_limit);
-    EXPECT_EQ(static_cast<int>(result.history.size()), result.iteration);
-    check_reports(result, "deadline after " + std::to_string(seconds));
-    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    EXPECT_LT(took, seconds + (synthetic::sanitized ? 20 : 3));
+    EXPECT_EQ(std::ssize(result.history), result.iteration);
+    check_reports(result, "deadline after " + std::to_string(milliseconds) + " ms");
+    if (milliseconds > 0) continue;
+    EXPECT_EQ(result.iteration, 0) << "the start";
+    EXPECT_NE(result.detail.find("deadline"), std::string::npos) << result.detail;
   }
 }
 
@@ -158,6 +144,11 @@ TEST(Fit, AFinishedRunIsItsOwnResultAndOneAtItsLimitGoesOnWithALargerOne) {
   const auto part = run(p.problem(), limited);
   ASSERT_EQ(part.termination, Termination::iteration_limit);
   expect_same(run<double>(p.problem(), o, nullptr, {}, &part), whole, "from its limit");
+  limited = o;
+  limited.polish = 2;
+  const auto polished = run(p.problem(), limited);
+  ASSERT_LT(polished.iteration, whole.iteration);
+  EXPECT_GT(run<double>(p.problem(), o, nullptr, {}, &polished).iteration, polished.iteration) << "a longer polish";
 }
 
 TEST(Fit, AStateOfOtherDataIsNotResumed) {
@@ -182,7 +173,9 @@ TEST(Fit, TheQuantilePaceSelectsTheShareItSays) {
     for (const Record& r : run(p.problem(), o).history) {
       if (r.phase != Phase::paced) continue;
       // hard weights are those of the beginning of the iteration: mean v is the share let in
-      EXPECT_NEAR(r.mean_weight, quantile_share(o, at++), 0.01) << steps << " steps, iteration " << r.iteration;
+      const double share = steps == 1 ? 0.9 : 0.4 + 0.5 * at / (steps - 1);
+      EXPECT_NEAR(r.mean_weight, share, 0.01) << steps << " steps, iteration " << r.iteration;
+      ++at;
     }
     EXPECT_EQ(at, steps);
   }
@@ -269,6 +262,148 @@ TEST(Fit, TrimmedLearningRecoversTheDictionaryBetterUnderOutliers) {
     plain += synthetic::recovery(p.B, run(p.problem(), o).dictionary) / repeats;
   }
   EXPECT_GT(trimmed, plain + 0.02) << "plain " << plain;
+}
+
+// --- limits of the whole fit: what must come out the same, to the bit
+
+Options short_options(Level level) {
+  Options o = small_options(level);
+  o.plain_iter = o.warm_iter = 2;
+  o.pace_iter = synthetic::small() ? 2 : 4;
+  o.polish = synthetic::small() ? 1 : 3;
+  o.tol = 0;
+  return o;
+}
+
+template <class T>
+struct LimitsOf : testing::Test {};
+TYPED_TEST_SUITE(LimitsOf, synthetic::Precisions);
+
+TYPED_TEST(LimitsOf, AFitHasTheSameBitsForAnyNumberOfThreadsAndOthersForAnotherSeed) {
+  synthetic::Recipe recipe{70, synthetic::small() ? 70 : 150, 8};
+  recipe.bad_entries = 0.05;
+  const auto p = synthetic::make<TypeParam>(recipe);
+  for (const Level level : kLevels) {
+    Options o = small_options(level);
+    o.plain_iter = o.warm_iter = o.polish = 1;
+    o.pace_iter = 2;
+    o.max_iter = 5;
+    const auto on = [&](int threads) { return run<TypeParam>(p.problem(), o, nullptr, {}, nullptr, threads); };
+    const auto one = on(1);
+    EXPECT_EQ(one.threads, 1);
+    for (const int threads : synthetic::small() ? std::vector{3} : std::vector{2, 3, 5})
+      expect_same(on(threads), one, std::string(name_of(level)) + ", threads " + std::to_string(threads));
+    ++o.seed;
+    EXPECT_NE(on(2).dictionary, one.dictionary);
+  }
+}
+
+TEST(Limits, ANotYetPacedFitIsPlainSparseCoding) {
+  const auto p = synthetic::make<double>({});
+  Options o = short_options(Level::none);
+  o.max_iter = 12;
+  const auto expected = run(p.problem(), o);
+  o.warm_iter = 1000;
+  for (const Level level : {Level::sample, Level::feature, Level::element}) {
+    o.level = level;
+    const auto got = run(p.problem(), o);
+    EXPECT_EQ(got.dictionary, expected.dictionary) << name_of(level);
+    EXPECT_EQ(got.codes, expected.codes) << name_of(level);
+    EXPECT_TRUE(std::isinf(got.lambda));
+  }
+}
+
+TEST(Limits, HolesUnitWeightsAndAGraphThatWeighsNothing) {
+  synthetic::Recipe recipe;
+  if (synthetic::small()) recipe.n = 25;
+  const auto p = synthetic::make<double>(recipe);
+  const auto holes = synthetic::punch(p.X, 0.15);
+  Weights<double> ones;
+  ones.sample.assign(recipe.n, 1.0);
+  for (const Level level : kLevels) {
+    const std::string where(name_of(level));
+    const Options o = short_options(level);
+    expect_same(run<double>({holes.nan}, o), run<double>({holes.junk, holes.weights}, o), where);
+    expect_same(run<double>({p.X}, o), run<double>({p.X, ones}, o), where);
+    Options off = o, none = o;
+    off.alpha = off.gamma = 0;
+    none.graph = GraphKind::none;
+    expect_same(run<double>({p.X}, off), run<double>({p.X}, none), where);
+  }
+}
+
+// --- how soon a large fit returns once it is asked to
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kPatience = synthetic::sanitized ? 10 : 1;  // seconds
+
+struct Large {
+  synthetic::Planted<float> data;
+  Options options;
+};
+
+Large large() {
+  synthetic::Recipe recipe{200, 4000, 64, 3};
+  recipe.bad_entries = 0.02;
+  return {synthetic::make<float>(recipe),
+          {.atoms = 64,
+           .alpha = 2,
+           .pace = Pace::quantile,
+           .pace_iter = 10000,
+           .plain_iter = 1,
+           .warm_iter = 1,
+           .max_iter = 10000,
+           .tol = 0}};
+}
+
+TEST(Cancel, ALargeFitReturnsSoonAfterFlagAndDeadline) {
+  const Large job = large();
+  for (const bool by_flag : {true, false}) {
+    std::atomic<bool> cancel{false};
+    Control control{.cancel = &cancel};
+    if (!by_flag) control.deadline = Clock::now() + std::chrono::milliseconds(300);
+    auto running = std::async(std::launch::async, [&] { return fit(job.data.problem(), job.options, control); });
+    ASSERT_EQ(running.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout)
+        << "the fit must be in its work";
+    const auto start = Clock::now();
+    cancel = by_flag;
+    const auto result = running.get();
+    EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), kPatience);
+    EXPECT_EQ(result.termination, by_flag ? Termination::cancelled : Termination::time_limit) << result.detail;
+    EXPECT_EQ(std::ssize(result.history), result.iteration);
+    EXPECT_TRUE(std::isfinite(result.objective.total()));
+  }
+}
+
+/// Whenever the flag comes, the last record is that of a whole iteration.
+TEST(Cancel, NoMomentOfCancellationLeavesAHalfRecord) {
+  const auto p = synthetic::make<double>({.n = 200});
+  const Options o{.atoms = 8,
+                  .pace = Pace::quantile,
+                  .pace_iter = 1000,
+                  .plain_iter = 1,
+                  .warm_iter = 1,
+                  .max_iter = 1000,
+                  .tol = 0};
+  Random random(1);
+  const int trials = synthetic::small() ? 20 : 40;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::atomic<bool> cancel{false};
+    std::thread alarm([&, wait = 200 + static_cast<int>(20000 * random.uniform())] {
+      std::this_thread::sleep_for(std::chrono::microseconds(wait));
+      cancel = true;
+    });
+    const auto result = fit(p.problem(), o, {.threads = 1, .cancel = &cancel});
+    alarm.join();
+    ASSERT_EQ(result.termination, Termination::cancelled) << result.detail;
+    if (result.history.empty()) continue;
+    const Record& last = result.history.back();
+    const double slack = record_tolerance(last, 1e-9 * last.objective.magnitude());
+    ASSERT_NEAR(last.objective.total(), result.objective.total(), slack)
+        << "trial " << trial << ", iteration " << last.iteration;
+    ASSERT_LE(last.objective.total(), last.objective_before + slack);
+  }
 }
 
 }  // namespace

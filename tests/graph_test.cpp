@@ -14,6 +14,7 @@ namespace {
 
 using synthetic::expect_error;
 using synthetic::gaussian;
+using synthetic::has_note;
 
 Eigen::MatrixXd full(const Sparse& a) { return to_eigen(a); }
 Sparse from_full(const Eigen::MatrixXd& a) { return from_eigen(a.sparseView()); }
@@ -42,12 +43,6 @@ Options options(GraphKind kind, EdgeWeight weight = EdgeWeight::binary, const ch
 /// NaN is a missing entry
 Graph build(const Matrix<double>& X, const Options& o) {
   return build_graph<double>(prepare<double>({X, {}}, Normalize::none), o, {});
-}
-
-bool has_note(const Graph& graph, const std::string& part) {
-  for (const std::string& note : graph.notes)
-    if (note.find(part) != std::string::npos) return true;
-  return false;
 }
 
 constexpr EdgeWeight kWeights[] = {EdgeWeight::binary, EdgeWeight::heat, EdgeWeight::cosine, EdgeWeight::probabilistic};
@@ -94,27 +89,22 @@ TEST(Laplacian, HypergraphFormula) {
   EXPECT_EQ(L, transpose(L));
 }
 
-TEST(Laplacian, BadInput) {
-  const Sparse A = sparse_from_triplets(2, 2, {{0, 1, -1.0}, {1, 0, -1.0}});
-  expect_error([&] { graph_laplacian(A, true); }, "affinity: entry (1, 0) is -1, must be non-negative");
-  expect_error([&] { graph_laplacian(sparse_from_triplets(2, 3, {}), true); }, "affinity: is 2 x 3, must be square");
-  expect_error([&] { graph_laplacian(sparse_from_triplets(2, 2, {{0, 1, 1.0}}), true); }, "must be symmetric");
-}
-
-TEST(CheckLaplacian, RefusesWhatIsNoLaplacian) {
+// What check_symmetric refuses is in algebra_test.cpp.
+TEST(Laplacian, RefusesWhatIsNone) {
   EXPECT_NO_THROW(check_laplacian(Sparse{}));
   EXPECT_NO_THROW(check_laplacian(sparse_from_triplets(4, 4, {})));
-  const auto refused = [](Index rows, Index cols, const std::vector<Triplet>& entries, const char* part) {
-    expect_error([&] { check_laplacian(sparse_from_triplets(rows, cols, entries)); }, part);
+  const Sparse signs = sparse_from_triplets(2, 2, {{0, 1, -1.0}, {1, 0, -1.0}}), wide = sparse_from_triplets(2, 3, {});
+  expect_error([&] { graph_laplacian(signs, true); }, "affinity: entry (1, 0) is -1, must be non-negative");
+  expect_error([&] { graph_laplacian(wide, true); }, "affinity: is 2 x 3, must be square");
+  const auto refused = [](const std::vector<Triplet>& entries, const char* part) {
+    expect_error([&] { check_laplacian(sparse_from_triplets(2, 2, entries)); }, part);
   };
-  refused(2, 3, {}, "laplacian: is 2 x 3, must be square");
-  refused(2, 2, {{0, 1, 1.0}}, "must be symmetric");
-  refused(1, 1, {{0, 0, std::nan("")}}, "not finite");
-  refused(2, 2, {{1, 1, -1.0}}, "diagonal entry 1 is -1");
-  refused(2, 2, {{0, 0, 1.0}, {1, 1, 1.0}, {0, 1, 3.0}, {1, 0, 3.0}}, "eigenvalue of at most -2");
+  refused({{0, 1, 1.0}}, "laplacian: entries");
+  refused({{1, 1, -1.0}}, "diagonal entry 1 is -1");
+  refused({{0, 0, 1.0}, {1, 1, 1.0}, {0, 1, 3.0}, {1, 0, 3.0}}, "eigenvalue of at most -2");
 }
 
-TEST(CheckLaplacian, FindsOneBadPairAmongMany) {
+TEST(Laplacian, FindsOneBadPairAmongMany) {
   // normalised Laplacian of a long cycle, and two vertices whose 2 x 2 block has eigenvalues 2.2 and -0.2
   const std::int32_t n = 3000;
   std::vector<Triplet> entries{{n, n, 1.0}, {n + 1, n + 1, 1.0}, {n, n + 1, -1.2}, {n + 1, n, -1.2}};
@@ -128,7 +118,7 @@ TEST(CheckLaplacian, FindsOneBadPairAmongMany) {
   EXPECT_NO_THROW(check_laplacian(sparse_from_triplets(n + 2, n + 2, entries)));
 }
 
-TEST(CheckLaplacian, SemidefiniteWithoutDominanceIsAccepted) {
+TEST(Laplacian, SemidefiniteWithoutDominanceIsAccepted) {
   const Matrix<double> half = gaussian<double>(40, 12, 12);
   const Eigen::MatrixXd L = eigen(half) * eigen(half).transpose();
   ASSERT_LT((2 * L.diagonal() - L.cwiseAbs().rowwise().sum()).minCoeff(), 0);
@@ -223,27 +213,12 @@ TEST(Graph, PermutingSamplesPermutesTheGraph) {
     }
 }
 
-TEST(Graph, AnyNumberOfThreadsGivesTheSame) {
-  const Matrix<double> X = gaussian<double>(30, 600, 6);
-  const Options o = options(GraphKind::hypergraph, EdgeWeight::heat, "half:10");
-  const Graph one = build_graph<double>(X, o, {.threads = 1}), four = build_graph<double>(X, o, {.threads = 4});
-  EXPECT_EQ(one.laplacian, four.laplacian);
-  EXPECT_EQ(one.incidence, four.incidence);
-}
-
 TEST(Graph, FloatAndDoubleAgree) {
   const Matrix<double> X = gaussian<double>(15, 200, 7);
   const Graph a = build(X, options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"));
   const Graph b = build_graph<float>(cast<float>(MatrixView<const double>(X)),
                                      options(GraphKind::hypergraph, EdgeWeight::binary, "half:8"), {});
   EXPECT_EQ(a.incidence, b.incidence);
-}
-
-TEST(Graph, CoordinatesOfTheUser) {
-  const Matrix<double> points = gaussian<double>(3, 50, 8);
-  const Options o = options(GraphKind::hypergraph, EdgeWeight::cosine);
-  const Graph given = build_graph_from_neighbours<double>(nearest<double>(points, o.k, {}), points, o);
-  EXPECT_EQ(given.laplacian, build(points, o).laplacian);
 }
 
 TEST(Graph, DegenerateData) {
@@ -262,14 +237,16 @@ TEST(Graph, DegenerateData) {
 TEST(Graph, NotesSayWhatWasDone) {
   Matrix<double> X = gaussian<double>(6, 50, 10);
   for (Index j = 0; j < 30; ++j) X(j % 6, j) = std::nan("");
-  EXPECT_TRUE(has_note(build(X, options(GraphKind::knn)), "10.0% of the entries are missing: the graph's distances"));
+  EXPECT_TRUE(
+      has_note(build(X, options(GraphKind::knn)).notes, "10.0% of the entries are missing: the graph's distances"));
   const Graph filled = build(X, options(GraphKind::knn, EdgeWeight::binary, "half:40"));
-  EXPECT_TRUE(has_note(filled, "10.0% of the entries are missing: for the graph they are filled in by the rank-6"));
-  EXPECT_TRUE(has_note(filled, "graph space half:40: the data have only 6 dimensions"));
+  EXPECT_TRUE(
+      has_note(filled.notes, "10.0% of the entries are missing: for the graph they are filled in by the rank-6"));
+  EXPECT_TRUE(has_note(filled.notes, "graph space half:40: the data have only 6 dimensions"));
   for (Index i = 0; i < 6; ++i) X(i, 40) = std::nan("");
   for (const char* space : {"raw", "half:3"}) {
     const Graph lonely = build(X, options(GraphKind::hypergraph, EdgeWeight::binary, space));
-    EXPECT_TRUE(has_note(lonely, "1 of 50 samples have no comparable neighbour"));
+    EXPECT_TRUE(has_note(lonely.notes, "1 of 50 samples have no comparable neighbour"));
     EXPECT_EQ(full(lonely.laplacian).row(40).cwiseAbs().sum(), 0);
     EXPECT_EQ(full(lonely.incidence).row(40).sum(), 1);
   }
@@ -277,25 +254,34 @@ TEST(Graph, NotesSayWhatWasDone) {
   for (Index j = 0; j < 5; ++j) split(j < 2 ? 0 : 1, j) = static_cast<double>(j);
   Options o = options(GraphKind::hypergraph);
   o.k = 2;
-  EXPECT_TRUE(has_note(build(split, o), "2 of 5 samples have fewer than k = 2 comparable neighbours"));
+  EXPECT_TRUE(has_note(build(split, o).notes, "2 of 5 samples have fewer than k = 2 comparable neighbours"));
 }
 
-TEST(Graph, BadInput) {
-  const Matrix<double> X = gaussian<double>(3, 8, 11);
+TEST(Graph, NeedsMoreSamplesThanNeighbours) {
   Options o = options(GraphKind::knn);
   o.k = 8;
-  expect_error([&] { build(X, o); }, "k = 8: must be less than the number of samples, 8");
+  expect_error([&] { build(gaussian<double>(3, 8, 11), o); }, "k = 8: must be less than the number of samples, 8");
   expect_error([&] { build(gaussian<double>(3, 1, 1), options(GraphKind::knn)); }, "k = 3");
-  o.k = 0;
-  expect_error([&] { build(X, o); }, "k = 0: must be an integer >= 1");
-  o.k = 3;
-  o.heat_width = -1;
-  expect_error([&] { build(X, o); }, "heat_width = -1");
-  o.heat_width = std::nan("");
-  expect_error([&] { build(X, o); }, "heat_width = nan");
-  o = options(GraphKind::knn);
-  o.graph_space = {Space::Kind::pca, 0};
-  expect_error([&] { build(X, o); }, "graph_space = pca:0: must be raw, pca:D");
+  o.k = 0;  // and options that validate() refuses
+  expect_error([&] { build(gaussian<double>(3, 8, 11), o); }, "k = 0: must be an integer >= 1");
+}
+
+/// The shares reported while a graph is built grow, begin in the projection and end at 1.
+TEST(Graph, ProgressGrowsFromTheProjectionToTheLastNeighbour) {
+  for (const bool missing : {false, true}) {
+    Matrix<double> X = gaussian<double>(300, 700, 4);
+    if (missing) X(3, 5) = std::nan("");
+    const Data<double> data = prepare<double>({X, {}}, Normalize::none);
+    std::vector<double> shares;
+    const std::function<void(double)> hook = [&](double share) { shares.push_back(share); };
+    const Options o = options(GraphKind::hypergraph, EdgeWeight::binary, "half:40");
+    const Graph told = build_graph<double>(data, o, {.threads = 1, .progress = &hook});
+    EXPECT_GT(shares.size(), 20U);
+    EXPECT_LT(shares.front(), 0.1);
+    EXPECT_EQ(shares.back(), 1);
+    EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+    EXPECT_EQ(build_graph<double>(data, o, {.threads = 3}).laplacian, told.laplacian);
+  }
 }
 
 }  // namespace

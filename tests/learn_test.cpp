@@ -34,21 +34,9 @@ reference::Setting setting_of(const Matrix<T>& X, const Matrix<T>& B, const Matr
   return {wide(X), reference::Dense::Ones(X.rows(), X.cols()), wide(B), wide(S), {}, {}, {}, {beta}};
 }
 
-/// Each pass no higher than the one before but for `slack`, and the last codes, those of the last dictionary, lower
-/// again
-template <class T>
-void expect_descent(const Learned<T>& found, double slack, const std::string& where) {
-  for (std::size_t p = 1; p < found.history.size(); ++p) {
-    EXPECT_GT(found.history[p], 0) << where;
-    EXPECT_LE(found.history[p], found.history[p - 1] * (1 + slack)) << where << ", pass " << p + 1;
-  }
-  EXPECT_LE(found.objective.total(), found.history.back() * (1 + 0.01 * slack)) << where;
-}
-
 template <class T>
 struct Learn : testing::Test {};
-using Precisions = testing::Types<float, double>;
-TYPED_TEST_SUITE(Learn, Precisions);
+TYPED_TEST_SUITE(Learn, synthetic::Precisions);
 
 TYPED_TEST(Learn, ReportsWhatTheSlowPathRecomputes) {
   using T = TypeParam;
@@ -70,9 +58,11 @@ TYPED_TEST(Learn, ReportsWhatTheSlowPathRecomputes) {
 TYPED_TEST(Learn, EveryPassLowersTheObjective) {
   const auto data = synthetic::make<TypeParam>({.m = 30, .n = 400, .r = 10, .seed = 3});  // 400 samples: 17 blocks
   const auto found = learned(data.X, 10, {.beta = 0.2, .max_iter = 30, .tol = 0});
-  ASSERT_GE(found.history.size(), 10u);
-  expect_descent(found, 1e-4, "");
-  EXPECT_LT(found.history.back(), 0.9 * found.history.front());
+  const std::vector<double>& h = found.history;
+  ASSERT_GE(h.size(), 10u);
+  for (std::size_t p = 1; p < h.size(); ++p) EXPECT_TRUE(h[p] > 0 && h[p] <= h[p - 1] * (1 + 1e-4)) << "pass " << p + 1;
+  EXPECT_LE(found.objective.total(), h.back() * (1 + 1e-6)) << "the last codes, those of the last dictionary";
+  EXPECT_LT(h.back(), 0.9 * h.front());
 }
 
 TYPED_TEST(Learn, HonestWhereTheFitIsNearlyPerfect) {
@@ -118,19 +108,13 @@ TEST(Learning, AsLowAsTheAlternationInFewerPasses) {
             reference::objective(setting_of(data.X, B, S, beta)).total());
 }
 
-TEST(Learning, SameBitsForAnyNumberOfThreads) {
+TEST(Learning, SameBitsForAnyNumberOfThreadsAndFloatIsNearDouble) {
   const auto data = synthetic::make<double>({.m = 300, .n = 500, .r = 20, .seed = 9});
   const auto a = learned(data.X, 20, {.max_iter = 4}, {.threads = 1});
   const auto b = learned(data.X, 20, {.max_iter = 4}, {.threads = 3});
-  EXPECT_EQ(a.dictionary, b.dictionary);
-  EXPECT_EQ(a.codes, b.codes);
-  EXPECT_EQ(a.history, b.history);
-}
-
-TEST(Learning, FloatIsNearDouble) {
-  const auto data = synthetic::make<double>({.m = 20, .n = 200, .r = 6, .seed = 11});
-  const double wide = learned(data.X, 6, {.beta = 0.2}).objective.total();
-  EXPECT_NEAR(learned(cast<float, double>(data.X), 6, {.beta = 0.2}).objective.total(), wide, 1e-3 * wide);
+  EXPECT_TRUE(a.dictionary == b.dictionary && a.codes == b.codes && a.history == b.history);
+  const auto single = learned(cast<float, double>(data.X), 20, {.max_iter = 4});
+  EXPECT_NEAR(single.objective.total(), a.objective.total(), 1e-3 * a.objective.total());
 }
 
 TYPED_TEST(Learn, AnyScale) {
@@ -174,6 +158,11 @@ TEST(Learning, NothingToLearn) {
   const auto found = learned(synthetic::make<double>({}).X, 8, {.beta = 1e6});
   EXPECT_TRUE((eigen(found.codes).array() == 0).all());
   EXPECT_EQ(found.termination, Termination::converged);
+  Matrix<double> few(synthetic::make<double>({}).X.view().columns(0, 5));
+  eigen(few).col(2).setZero();
+  const auto more = learn<double>(few.view(), Matrix<double>(20, 9), {.beta = 0.1}, {});  // atoms than samples
+  EXPECT_TRUE(std::isfinite(more.objective.total()));
+  EXPECT_EQ(eigen(more.codes).col(2).norm(), 0);
 }
 
 TEST(Learning, AStartOutsideTheBallOrOutOfUseIsNoMatter) {

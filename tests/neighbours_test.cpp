@@ -59,53 +59,57 @@ void expect_brute_force(const Matrix<T>& X, Index k, const Neighbours& found, In
 
 template <class T>
 class NeighboursOf : public ::testing::Test {};
-using Precisions = ::testing::Types<float, double>;
-TYPED_TEST_SUITE(NeighboursOf, Precisions);
+TYPED_TEST_SUITE(NeighboursOf, synthetic::Precisions);
 
-TYPED_TEST(NeighboursOf, RandomData) {
-  for (const Index m : {1, 3, 20, 65}) {
-    const Matrix<TypeParam> X = gaussian<TypeParam>(m, 330, 7);
-    expect_brute_force(X, 5, find(X, 5, {}));
-  }
-}
+/// Data in which something is hard: samples in columns, the numbers of neighbours, and every which sample is looked at
+template <class T>
+struct Hard {
+  const char* name;
+  Matrix<T> X;
+  std::vector<Index> ks;
+  Index every = 1;
+};
 
-TYPED_TEST(NeighboursOf, FarFromTheOrigin) {
+template <class T>
+std::vector<Hard<T>> hard() {
+  constexpr bool single = sizeof(T) == 4;
+  std::vector<Hard<T>> out;
+  for (const Index m : {1, 3, 20, 65}) out.push_back({"random", gaussian<T>(m, 330, 7), {5}});
   // without centring and a safe margin distances from products are worthless here
-  const Matrix<TypeParam> X = gaussian<TypeParam>(10, 300, 8, sizeof(TypeParam) == 4 ? 3e4 : 1e12);
-  for (Index j = 0; j < X.cols(); ++j)
-    for (Index i = 0; i < j; ++i) ASSERT_GT(slow_distance(X, i, j), 0);
-  const Neighbours found = find(X, 4, {});
-  expect_brute_force(X, 4, found);
-}
-
-TYPED_TEST(NeighboursOf, TightClustersFarApart) {
+  out.push_back({"far from the origin", gaussian<T>(10, 300, 8, single ? 3e4 : 1e12), {4}});
   // within a cluster rounding of the products exceeds every distance: more candidates than fit, all evaluated
-  Matrix<TypeParam> X = gaussian<TypeParam>(4, 2600, 9);
-  const auto tiny = static_cast<TypeParam>(sizeof(TypeParam) == 4 ? 1e-4 : 1e-9);
-  eigen(X) *= tiny;
-  for (Index j = 0; j < X.cols(); ++j) eigen(X).col(j).array() += static_cast<TypeParam>(j % 2 == 0 ? 1 : -1);
-  expect_brute_force(X, 3, find(X, 3, {}), 97);
-}
-
-TYPED_TEST(NeighboursOf, TiesOnAnIntegerLattice) {
-  Matrix<TypeParam> X(3, 6 * 6 * 6);
-  for (Index j = 0; j < X.cols(); ++j) {
-    X(0, j) = static_cast<TypeParam>(j % 6);
-    X(1, j) = static_cast<TypeParam>(j / 6 % 6);
-    X(2, j) = static_cast<TypeParam>(j / 36);
-  }
-  for (const Index k : {1, 4, 6, 7, 30}) expect_brute_force(X, k, find(X, k, {}));
-}
-
-TYPED_TEST(NeighboursOf, DuplicatesAmongOthers) {
-  const Matrix<TypeParam> some = gaussian<TypeParam>(5, 40, 10);
-  Matrix<TypeParam> X(5, 300);
+  Matrix<T> tight = gaussian<T>(4, 2600, 9);
+  eigen(tight) *= static_cast<T>(single ? 1e-4 : 1e-9);
+  for (Index j = 0; j < 2600; ++j) eigen(tight).col(j).array() += static_cast<T>(j % 2 == 0 ? 1 : -1);
+  out.push_back({"tight clusters far apart", tight, {3}, 97});
+  Matrix<T> lattice(3, 6 * 6 * 6);
+  for (Index j = 0; j < 216; ++j)
+    eigen(lattice).col(j) << static_cast<T>(j % 6), static_cast<T>(j / 6 % 6), static_cast<T>(j / 36);
+  out.push_back({"ties on an integer lattice", lattice, {1, 4, 6, 7, 30}});
+  const Matrix<T> some = gaussian<T>(5, 40, 10);
+  Matrix<T> copies(5, 300);
   Random random(11);
-  for (Index j = 0; j < X.cols(); ++j) {
-    const Index from = random.uniform() < 0.3 ? 0 : random.below(40);  // one sample occurs about ninety times
-    eigen(X).col(j) = eigen(some).col(from);
-  }
-  for (const Index k : {1, 3, 17, 299}) expect_brute_force(X, k, find(X, k, {}));
+  for (Index j = 0; j < 300; ++j)  // one sample occurs about ninety times
+    eigen(copies).col(j) = eigen(some).col(random.uniform() < 0.3 ? 0 : random.below(40));
+  out.push_back({"duplicates among others", copies, {1, 3, 17, 299}});
+  Matrix<T> zeros(2, 3);
+  zeros(0, 1) = static_cast<T>(-0.0);
+  zeros(1, 2) = 1;
+  out.push_back({"-0 equals 0", zeros, {2}});
+  for (const double share : {0.1, 0.5, 0.85})
+    out.push_back({"missing entries", synthetic::punch(gaussian<T>(9, 280, 13, 3), share).nan, {4}});
+  Matrix<T> empty = gaussian<T>(4, 30, 15);
+  eigen(empty).col(7).setConstant(std::numeric_limits<T>::quiet_NaN());
+  out.push_back({"an empty sample does not make the others incomplete", empty, {3}});
+  return out;
+}
+
+TYPED_TEST(NeighboursOf, AreThoseOfBruteForce) {
+  for (const auto& [name, X, ks, every] : hard<TypeParam>())
+    for (const Index k : ks) {
+      SCOPED_TRACE(name);
+      expect_brute_force(X, k, find(X, k, {}), every);
+    }
 }
 
 TYPED_TEST(NeighboursOf, AllEqualPoints) {
@@ -117,13 +121,6 @@ TYPED_TEST(NeighboursOf, AllEqualPoints) {
   for (Index j = 3; j < X.cols(); ++j)
     for (Index q = 0; q < 3; ++q) ASSERT_EQ(found.index[j * 3 + q], q);
   for (const double d : found.squared_distance) ASSERT_EQ(d, 0);
-}
-
-TYPED_TEST(NeighboursOf, NegativeZeroEqualsZero) {
-  Matrix<TypeParam> X(2, 3);
-  X(0, 1) = static_cast<TypeParam>(-0.0);
-  X(1, 2) = 1;
-  expect_brute_force(X, 2, find(X, 2, {}));
 }
 
 TYPED_TEST(NeighboursOf, HugeAndTinyValues) {
@@ -139,14 +136,6 @@ TYPED_TEST(NeighboursOf, HugeAndTinyValues) {
   }
 }
 
-TYPED_TEST(NeighboursOf, MissingEntries) {
-  for (const double share : {0.1, 0.5, 0.85}) {
-    const Matrix<TypeParam> X = synthetic::punch(gaussian<TypeParam>(9, 280, 13, 3), share).nan;
-    const Neighbours found = find(X, 4, {});
-    expect_brute_force(X, 4, found);
-  }
-}
-
 TYPED_TEST(NeighboursOf, SamplesWithoutAnythingInCommon) {
   const auto nan = std::numeric_limits<TypeParam>::quiet_NaN();
   Matrix<TypeParam> X(2, 5, nan);
@@ -158,13 +147,6 @@ TYPED_TEST(NeighboursOf, SamplesWithoutAnythingInCommon) {
   EXPECT_EQ(found.index, (Vector<std::int32_t>{1, -1, 0, -1, 3, -1, 2, -1, -1, -1}));
   EXPECT_EQ(found.squared_distance[0], 2);  // 1 times m / |common| = 2
   EXPECT_EQ(found.squared_distance[4], 0);
-}
-
-TYPED_TEST(NeighboursOf, EmptySamplesDoNotMakeTheOthersIncomplete) {
-  Matrix<TypeParam> X = gaussian<TypeParam>(4, 30, 15);
-  eigen(X).col(7).setConstant(std::numeric_limits<TypeParam>::quiet_NaN());
-  const Neighbours found = find(X, 3, {});
-  expect_brute_force(X, 3, found);
 }
 
 TYPED_TEST(NeighboursOf, AnyNumberOfThreadsGivesTheSame) {
@@ -186,14 +168,13 @@ TYPED_TEST(NeighboursOf, ViewWithStride) {
   expect_brute_force(Matrix<TypeParam>(part), 3, nearest<TypeParam>(part, 3, {}));
 }
 
-TYPED_TEST(NeighboursOf, BadInput) {
-  const auto says = [](const Matrix<TypeParam>& values, Index k, const std::string& part) {
-    synthetic::expect_error([&] { nearest<TypeParam>(values, k, {}); }, part);
+TEST(Neighbours, TakeAsManyAsThereAre) {
+  const auto says = [](Index n, Index k, const std::string& part) {
+    synthetic::expect_error([&] { nearest<double>(gaussian<double>(3, n, 19), k, {}); }, part);
   };
-  const Matrix<TypeParam> X = gaussian<TypeParam>(3, 5, 19);
-  says(X, 5, "k = 5: must be at least 1 and less than the number of samples, 5");
-  says(X, 0, "k = 0: must be at least 1");
-  says(gaussian<TypeParam>(3, 1, 19), 1, "k = 1");
+  says(5, 5, "k = 5: must be at least 1 and less than the number of samples, 5");
+  says(5, 0, "k = 0: must be at least 1");
+  says(1, 1, "k = 1");
 }
 
 TEST(Neighbours, StopsWhenToldTo) {

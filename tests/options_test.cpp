@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "model/options_json.hpp"
 #include "pacewise/error.hpp"
 
 namespace {
@@ -78,29 +80,28 @@ TEST(Options, ValuesSetPastTheTableAreRefusedToo) {
 }
 
 TEST(Options, RulesBetweenOptions) {
-  expect_one_line([] { validate({.eta = 0}); }, "eta", "0", "> 0 when gamma > 0");
-  expect_one_line([] { validate({.pace = Pace::quantile, .final = 0.3}); }, "final", "0.3", "at least `select`");
-  expect_one_line([] { validate({.final = 0.3}); }, "final", "0.3", "left alone where the pace is descending");
+  struct Clash {
+    Options options;
+    const char *name, *value, *rule;
+  };
+  const Options groups{.level = Level::group, .shape = Shape{2, 2}, .pace = Pace::quantile};
+  for (const auto& [options, name, value, rule] : std::vector<Clash>{
+           {{.eta = 0}, "eta", "0", "> 0 when gamma > 0"},
+           {{.pace = Pace::quantile, .final = 0.3}, "final", "0.3", "at least `select`"},
+           {{.final = 0.3}, "final", "0.3", "left alone where the pace is descending"},
+           {{.atoms = 3, .atom_penalty = {1, 2}}, "atom_penalty", "2 numbers", "one for each of the 3 atoms"},
+           {{.graph_space = {Space::Kind::pca, 0}}, "graph_space", "pca:0", "pca:D"},
+           {{.atoms = kAuto, .atom_penalty = {1}}, "atoms", "auto", "atom_penalty"},
+           {groups, "pace", "quantile", "descending"},
+           {{.window = 4}, "window", "4", "odd"},
+           {{.groups = {1, 2}, .shape = Shape{1, 2}}, "shape", "1x2", "groups"}})
+    expect_one_line([&] { validate(options); }, name, value, rule);
   Options meant{.final = 0.9};
   imply_pace(meant);
   EXPECT_EQ(meant.pace, Pace::quantile) << "nobody named another";
-  expect_one_line(
-      [] {
-        validate({.atoms = 3, .atom_penalty = {1, 2}});
-      },
-      "atom_penalty", "2 numbers", "one for each of the 3 atoms");
-  expect_one_line([] { validate({.graph_space = {Space::Kind::pca, 0}}); }, "graph_space", "pca:0", "pca:D");
   EXPECT_NO_THROW(validate({.pace = Pace::geometric, .final = 0.3})) << "only the quantile pace reads final";
   EXPECT_NO_THROW(validate({.gamma = 0, .eta = 0}));
   EXPECT_NO_THROW(validate({.atoms = kAuto, .beta = kAuto}));
-  expect_one_line([] { validate({.atoms = kAuto, .atom_penalty = {1}}); }, "atoms", "auto", "atom_penalty");
-  expect_one_line(
-      [] {
-        validate({.level = Level::group, .shape = Shape{2, 2}, .pace = Pace::quantile});
-      },
-      "pace", "quantile", "descending");
-  expect_one_line([] { validate({.window = 4}); }, "window", "4", "odd");
-  expect_one_line([] { validate({.groups = {1, 2}, .shape = Shape{1, 2}}); }, "shape", "1x2", "groups");
   expect_one_line([] { parse_shape("3by4"); }, "shape", "3by4", "ROWSxCOLUMNS");
   Options linear;
   EXPECT_THROW(find_option("power")->set(linear, 2.0), Error) << "the linear regulariser has no power";
@@ -161,20 +162,13 @@ TEST(Options, TextComesBack) {
 }
 
 TEST(Options, DefaultsAndPresetsAreValid) {
-  EXPECT_NO_THROW(validate(Options{}));
-  EXPECT_NO_THROW(validate(preset(Preset::robust)));
-  const Options paper = preset(Preset::paper);
-  EXPECT_NO_THROW(validate(paper));
+  const Options robust = preset(Preset::robust), paper = preset(Preset::paper);
+  for (const Options& options : {Options{}, robust, paper}) EXPECT_NO_THROW(validate(options));
   EXPECT_EQ(name_of(paper.regularizer), "linear");
-  EXPECT_EQ(paper.pace, Pace::geometric);
-  EXPECT_EQ(paper.mu, 1.2);
-  EXPECT_EQ(paper.select, 0.5);
-  EXPECT_EQ(paper.graph, GraphKind::hypergraph);
-  EXPECT_EQ(to_string(paper.graph_space), "raw");
-  EXPECT_EQ(paper.k, 3);
-  EXPECT_EQ(paper.edge_weight, EdgeWeight::binary);
-  EXPECT_EQ(to_string(preset(Preset::robust).graph_space), "robust:40");
-  EXPECT_EQ(preset(Preset::robust).k, 5);
+  EXPECT_EQ(to_string(paper.graph_space) + ", " + to_string(robust.graph_space), "raw, robust:40");
+  EXPECT_TRUE(paper.pace == Pace::geometric && paper.mu == 1.2 && paper.select == 0.5);
+  EXPECT_TRUE(paper.graph == GraphKind::hypergraph && paper.edge_weight == EdgeWeight::binary);
+  EXPECT_TRUE(paper.k == 3 && robust.k == 5);
   EXPECT_EQ(parse<Preset>("paper"), Preset::paper);
   expect_one_line([] { parse<Preset>("best"); }, "preset", "best", "robust or paper");
 }
@@ -187,6 +181,34 @@ TEST(Options, BoundariesAreAllowed) {
       Options options = options_for(row);
       EXPECT_NO_THROW(row.set(options, bound)) << row.name;
     }
+}
+
+TEST(OptionsJson, EveryOptionComesBack) {
+  const Options given{.atoms = 3,
+                      .beta = 0.25,
+                      .atom_penalty = {1, 0, 2.5},
+                      .positive_codes = true,
+                      .regularizer = Mixture{.ratio = 0.125},
+                      .graph_space = {Space::Kind::half, 7},
+                      .normalized_laplacian = false,
+                      .seed = 9007199254740993};
+  const Options read = options_from_json(nlohmann::json::parse(to_json(given).dump()));
+  for (const Option& row : option_table()) EXPECT_EQ(row.get(read), row.get(given)) << row.name;
+  EXPECT_EQ(to_json(given).size(), option_table().size());
+}
+
+TEST(OptionsJson, NamesOfOlderFilesAreKnownAndBadValuesRefused) {
+  const Options read = options_from_json(
+      {{"n_components", 7}, {"regularizer", "logarithmic"}, {"scale", 2}, {"memory_bytes", 0}, {"beta", nullptr}});
+  EXPECT_EQ(read.atoms, 7);
+  EXPECT_EQ(std::get<Logarithmic>(read.regularizer).scale, 2);
+  EXPECT_FALSE(read.beta);
+  EXPECT_EQ(read.k, Options().k);
+  EXPECT_THROW(options_from_json({{"atoms", 0}}), Error);
+  EXPECT_THROW(options_from_json({{"atoms", "many"}}), Error);
+  EXPECT_THROW(options_from_json({{"level", 3}}), Error);
+  EXPECT_THROW(options_from_json({{"alpha", {{"a", 1}}}}), Error);
+  EXPECT_THROW(options_from_json({{"atom_penalty", {1, "a"}}}), Error);
 }
 
 }  // namespace

@@ -42,10 +42,9 @@ class ProblemTest : public testing::Test {
     EXPECT_EQ(a.notes, b.notes);
   }
 };
-using Precisions = testing::Types<float, double>;
-TYPED_TEST_SUITE(ProblemTest, Precisions);
+TYPED_TEST_SUITE(ProblemTest, synthetic::Precisions);
 
-TYPED_TEST(ProblemTest, RefusesBadSizes) {
+TYPED_TEST(ProblemTest, RefusesBadSizesAndInfiniteValues) {
   using T = TypeParam;
   const T number = 1;
   const auto refuses = [&](MatrixView<const T> values, const std::string& text) {
@@ -56,16 +55,13 @@ TYPED_TEST(ProblemTest, RefusesBadSizes) {
   refuses({nullptr, 1, 1}, "values: null pointer; it must point to the numbers");
   refuses({&number, 3, 1, 2}, "values: stride 2 must be at least the number of features, 3");
   refuses({&number, 1, 1}, "accepted");
-}
-
-TYPED_TEST(ProblemTest, RefusesInfiniteValuesByPlace) {
-  Matrix<TypeParam> x = this->values();
+  Matrix<T> x = this->values();
   x(0, 2) = this->nan;
-  this->expect_message({x}, "accepted");
+  refuses(x, "accepted");
   x(3, 6) = this->inf;
-  this->expect_message({x}, "values: inf at sample 6, feature 3; must be finite, or NaN where the entry is missing");
+  refuses(x, "values: inf at sample 6, feature 3; must be finite, or NaN where the entry is missing");
   x(0, 2) = -this->inf;
-  this->expect_message({x}, "values: -inf at sample 2, feature 0; must be finite, or NaN where the entry is missing");
+  refuses(x, "values: -inf at sample 2, feature 0; must be finite, or NaN where the entry is missing");
 }
 
 TYPED_TEST(ProblemTest, NamesTheFirstBadPlaceOnAnyNumberOfThreads) {
@@ -155,19 +151,6 @@ TYPED_TEST(ProblemTest, RefusesDataWithNothingObserved) {
   this->expect_message({x, {{1, 0}, {1, T(1e-6)}, {}}}, "accepted");
 }
 
-TYPED_TEST(ProblemTest, NothingIsAddedWhereNothingIsMissing) {
-  using T = TypeParam;
-  const Matrix<T> x = this->values();
-  Data<T> plain;
-  plain.values = x;
-  const Data<T> data = prepare<T>({x}, Normalize::none);
-  this->expect_same(data, plain);
-  EXPECT_TRUE(data.weights.sample.empty() && data.weights.feature.empty());
-  EXPECT_EQ(Samples<T>(data).weights, nullptr);
-  const MatrixView<const T> part = x.view().block(1, 2, 3, 4);
-  EXPECT_EQ(prepare<T>({part}, Normalize::none).values, Matrix<T>(part)) << "columns that do not follow one another";
-}
-
 TYPED_TEST(ProblemTest, UnitNormIsThatOfTheObservedEntries) {
   using T = TypeParam;
   Matrix<T> x = this->values();
@@ -196,6 +179,8 @@ TYPED_TEST(ProblemTest, UnitNormOfHugeAndTinySamples) {
     EXPECT_NEAR(data.values(1, 0), -0.8, this->tolerance);
   }
   EXPECT_THROW(prepare<T>({Matrix<T>(2, 2, this->largest)}, Normalize::unit), Error);
+  const Normalization<T> steep{Normalize::standard, {0, 0}, {this->least, 1}};
+  EXPECT_THROW(prepare<T>({Matrix<T>(2, 1, T(100))}, Normalize::none, &steep), Error);
 }
 
 TYPED_TEST(ProblemTest, StandardAgainstNaiveMoments) {
@@ -271,18 +256,28 @@ TYPED_TEST(ProblemTest, SampleAndFeatureWeightZeroIsNotObserved) {
     EXPECT_EQ(data.values, same.values);
     EXPECT_EQ(data.normalization.shift, same.normalization.shift);
     EXPECT_EQ(data.normalization.scale, same.normalization.scale);
+    const Samples<T> samples(data);
+    ASSERT_EQ(samples.values.data, data.values.data()) << "a view, no copy";
     for (Index j = 0; j < 8; ++j)
-      for (Index i = 0; i < 5; ++i) EXPECT_EQ(data.weights(i, j), same.weights(i, j) * 6);
+      for (Index i = 0; i < 5; ++i) {
+        EXPECT_EQ(data.weights(i, j), same.weights(i, j) * 6);
+        EXPECT_EQ(samples.missing(i, j), std::isnan(gappy(i, j)));
+        EXPECT_TRUE(!samples.missing(i, j) || samples.values(i, j) == 0);
+      }
   }
 }
 
-TYPED_TEST(ProblemTest, SizesOfWeightsDoNotChangeTheNormalization) {
+TYPED_TEST(ProblemTest, NothingIsAddedWhereNothingIsMissingWhateverTheWeights) {
   using T = TypeParam;
-  const Matrix<T> x = this->values();
+  const Matrix<T> whole = this->values(8, 12);
+  const MatrixView<const T> part = whole.view().block(2, 3, 5, 8);  // columns that do not follow one another
   const Weights<T> w{{1, 2, 3, 4, 5, 6, 7, 8}, Vector<T>(5, T(0.25)), {}};
   for (const Normalize kind : kNormalizations) {
-    const Data<T> weighted = prepare<T>({x, w}, kind);
-    this->expect_same(prepare<T>({x}, kind), weighted);
+    const Data<T> plain = prepare<T>({part}, kind), weighted = prepare<T>({part, w}, kind);
+    EXPECT_TRUE(kind != Normalize::none || plain.values == Matrix<T>(part));
+    EXPECT_EQ(Samples<T>(plain).weights, nullptr);
+    EXPECT_TRUE(plain.notes.empty());
+    this->expect_same(plain, weighted);
     EXPECT_EQ(weighted.weights.sample, w.sample);
     EXPECT_EQ(weighted.weights.feature, w.feature);
   }
@@ -325,28 +320,6 @@ TYPED_TEST(ProblemTest, GivenNormalizationIsAppliedToNewSamples) {
   EXPECT_EQ(data.missing, 1);
   const Normalization<T> unit{Normalize::unit, {}, {}};
   this->expect_same(prepare<T>({x}, Normalize::none, &unit), prepare<T>({x}, Normalize::unit));
-}
-
-TYPED_TEST(ProblemTest, GivenNormalizationMayNotOverflow) {
-  using T = TypeParam;
-  const Normalization<T> steep{Normalize::standard, {0, 0}, {this->least, 1}};
-  EXPECT_THROW(prepare<T>({Matrix<T>(2, 1, T(100))}, Normalize::none, &steep), Error);
-}
-
-TYPED_TEST(ProblemTest, TheGraphSeesWhatIsMissing) {
-  using T = TypeParam;
-  Matrix<T> x = this->values();
-  x(1, 2) = x(4, 7) = this->nan;
-  Weights<T> w;
-  w.sample = {1, 1, 1, 1, 1, 0, 1, 1};
-  const Data<T> data = prepare<T>({x, w}, Normalize::unit);
-  const Samples<T> samples(data);
-  ASSERT_EQ(samples.values.data, data.values.data());  // a view, no copy
-  for (Index j = 0; j < 8; ++j)
-    for (Index i = 0; i < 5; ++i) {
-      EXPECT_EQ(samples.missing(i, j), j == 5 || std::isnan(x(i, j)));
-      EXPECT_TRUE(!samples.missing(i, j) || samples.values(i, j) == 0);
-    }
 }
 
 }  // namespace

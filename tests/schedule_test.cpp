@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "algebra/random.hpp"
+#include "synthetic.hpp"
 
 namespace {
 
@@ -38,32 +38,21 @@ std::map<Phase, int> counts(const std::vector<ScheduleState>& states) {
   return out;
 }
 
-TEST(Schedule, NamesOfPhasesPacesAndLevels) {
-  EXPECT_EQ(name_of(Phase::plain), "plain");
-  EXPECT_EQ(name_of(Phase::polish), "polish");
-  for (const Pace pace : {Pace::geometric, Pace::quantile}) EXPECT_EQ(parse<Pace>(name_of(pace)), pace);
-  EXPECT_THROW(parse<Pace>("linear"), Error);
-  for (const Level level : {Level::none, Level::sample, Level::feature, Level::element})
-    EXPECT_EQ(parse<Level>(name_of(level)), level);
-  EXPECT_THROW(parse<Level>("pixel"), Error);
-}
-
 TEST(Schedule, PhasesComeInOrderWithTheirCounts) {
-  const auto states =
-      run({.pace = Pace::quantile, .pace_iter = 6, .plain_iter = 3, .warm_iter = 4, .polish = 5}, {1, 0.5, 0.9});
-  EXPECT_EQ(counts(states),
-            (std::map<Phase, int>{{Phase::plain, 3}, {Phase::warm, 4}, {Phase::paced, 6}, {Phase::polish, 5}}));
+  using enum Phase;
+  const LossSummary losses{1, 0.5, 0.9};
+  Options options{.pace = Pace::quantile, .pace_iter = 6, .plain_iter = 3, .warm_iter = 4, .polish = 5};
+  const auto states = run(options, losses);
+  EXPECT_EQ(counts(states), (std::map<Phase, int>{{plain, 3}, {warm, 4}, {paced, 6}, {polish, 5}}));
   for (std::size_t i = 1; i < states.size(); ++i) EXPECT_GE(states[i].phase, states[i - 1].phase);
   EXPECT_FALSE(states.back().stalled);
-  for (const auto& s : states) EXPECT_EQ(std::isinf(s.lambda), s.phase != Phase::paced) << name_of(s.phase);
-}
-
-TEST(Schedule, PlainAndWarmMayBeLeftOut) {
-  for (const int warm : {0, 1}) {
-    const auto states = run({.pace = Pace::quantile, .plain_iter = 0, .warm_iter = warm}, {1, 0.5, 0.9});
-    EXPECT_EQ(states[0].phase, warm == 0 ? Phase::paced : Phase::warm);
-    EXPECT_EQ(states[1].phase, Phase::paced);
+  for (const auto& s : states) EXPECT_EQ(std::isinf(s.lambda), s.phase != paced) << name_of(s.phase);
+  for (const int limit : {1, 4, 8, 13, 17}) {  // ends any phase
+    options.max_iter = limit;
+    EXPECT_EQ(std::ssize(run(options, losses)), limit);
   }
+  options.plain_iter = options.warm_iter = 0;  // may be left out
+  EXPECT_EQ(run(options, losses)[0].phase, paced);
 }
 
 TEST(Schedule, GeometricRunsUntilEveryUnitIsInThenPolishes) {
@@ -96,23 +85,6 @@ TEST(Schedule, WithoutPolishTheLastLambdaIsHeld) {
   }
 }
 
-TEST(Schedule, QuantileSharesRunFromSelectToFinal) {
-  const Options options{.pace = Pace::quantile, .select = 0.4, .final = 0.9, .pace_iter = 11};
-  for (const auto& [step, share] : {std::pair{0, 0.4}, {1, 0.45}, {5, 0.65}, {10, 0.9}, {50, 0.9}})
-    EXPECT_NEAR(quantile_share(options, step), share, 1e-15);
-}
-
-TEST(Schedule, QuantileTakesTheTargetOfEveryIteration) {
-  const Options options{.pace = Pace::quantile, .pace_iter = 4};
-  const ScheduleState first = advance(in_phase(Phase::warm, kInfinity, options.warm_iter), {9, 2, 0}, options);
-  EXPECT_EQ(first.phase, Phase::paced);
-  EXPECT_EQ(first.lambda, 2);
-  const ScheduleState second = advance(conclude(first, 1, 1, 11, options), {9, 0, 5}, options);
-  EXPECT_EQ(second.phase, Phase::paced);
-  EXPECT_EQ(second.lambda, 5);
-  EXPECT_EQ(second.in_phase, 1);
-}
-
 TEST(Schedule, NothingToPaceGoesStraightOn) {
   const Options polished{.pace = Pace::quantile}, held{.pace = Pace::quantile, .polish = 0};
   const ScheduleState warm = in_phase(Phase::warm, kInfinity, polished.warm_iter);
@@ -120,17 +92,6 @@ TEST(Schedule, NothingToPaceGoesStraightOn) {
   EXPECT_EQ(advance(in_phase(Phase::paced, 1, 2), {0, 0, 0}, polished).phase, Phase::polish);
   EXPECT_EQ(advance(warm, {0, 0, 0}, held).phase, Phase::held);
   EXPECT_TRUE(std::isinf(advance(warm, {0, 0, 0}, held).lambda));
-}
-
-TEST(Schedule, LevelNoneStaysInWarmUntilItStalls) {
-  const Options options{.level = Level::none, .pace = Pace::quantile, .max_iter = 40, .exact_steps = true};
-  const auto states = run(options, {1, 0.5, 0.7});
-  EXPECT_EQ(states.size(), 40u);
-  EXPECT_EQ(counts(states)[Phase::warm], 40 - options.plain_iter);
-  ScheduleState state = in_phase(Phase::warm, kInfinity, 3);
-  state.last_objective = 5;
-  state = conclude(state, 5, 5, 9, options);
-  EXPECT_TRUE(state.finished && state.stalled);
 }
 
 TEST(Schedule, StallCountsOnlyAtAFixedPhaseAndLambda) {
@@ -178,42 +139,12 @@ TEST(Schedule, StallIsRelativeToTheMagnitude) {
   EXPECT_TRUE(conclude(state, 1 - 5e-4, 1, 5, options).stalled);
 }
 
-TEST(Schedule, MaxIterEndsAnyPhase) {
-  Options options{.pace = Pace::quantile};
-  for (int limit : {1, 4, 8, 13, 26}) {
-    options.max_iter = limit;
-    const auto states = run(options, {1, 0.5, 0.9});
-    EXPECT_EQ(static_cast<int>(states.size()), limit);
-    EXPECT_FALSE(states.back().stalled);
-  }
-}
-
-TEST(Schedule, ReopeningJudgesByTheLimitsOfNow) {
-  Options options{.pace = Pace::quantile, .max_iter = 5};
-  const ScheduleState limited = conclude(in_phase(Phase::warm, kInfinity, 1), 3, 3, 5, options);
-  ASSERT_TRUE(limited.finished);
-  EXPECT_TRUE(reopen(limited, 5, options).finished);
-  options.max_iter = 6;
-  EXPECT_FALSE(reopen(limited, 5, options).finished);
-  ScheduleState polished = in_phase(Phase::polish, kInfinity, options.polish);
-  EXPECT_TRUE(reopen(polished, 3, options).finished);
-  ++options.polish;
-  EXPECT_FALSE(reopen(polished, 3, options).finished);
-  polished.stalled = true;
-  EXPECT_TRUE(reopen(polished, 3, options).finished) << "what stalled stays stalled";
-}
-
-TEST(LossQuantile, SharesOfDistinctLosses) {
-  const Vector<double> losses = {5, 1, 9, 3, 7, 2, 8, 4, 10, 6};
-  for (int share = 1; share <= 10; ++share) {
-    const double lambda = loss_quantile(losses, share / 10.0);
-    EXPECT_EQ(std::count_if(losses.begin(), losses.end(), [&](double l) { return l < lambda; }), share);
-  }
-  EXPECT_LT(loss_quantile(losses, 1), 10.001) << "barely above the largest";
-}
-
 template <class T>
-void expect_ranks_of_sorted_losses() {
+struct LossQuantiles : testing::Test {};
+TYPED_TEST_SUITE(LossQuantiles, synthetic::Precisions);
+
+TYPED_TEST(LossQuantiles, AreTheLossesOfThatRankAmongThoseObserved) {
+  using T = TypeParam;
   Random random(3);
   for (const double decades : {0.0, 1.0, 30.0}) {  // all of one class, and of very many
     Vector<T> losses(2000);
@@ -234,11 +165,6 @@ void expect_ranks_of_sorted_losses() {
       EXPECT_EQ(loss_quantile(losses, share, observed), static_cast<double>(sorted[rank])) << decades << ", " << share;
     }
   }
-}
-
-TEST(LossQuantile, IsTheLossOfThatRankAmongThoseObserved) {
-  expect_ranks_of_sorted_losses<float>();
-  expect_ranks_of_sorted_losses<double>();
 }
 
 /// Losses of several classes, ties and rounding among them, in pieces of a thousand that nobody stores together
@@ -274,6 +200,8 @@ TEST(LossQuantile, IgnoresZeros) {
   EXPECT_EQ(loss_quantile(rounding, 0.5), 3) << "what is left of an exact reconstruction is rounding";
   for (const Vector<double>& nothing : {Vector<double>{}, Vector<double>(5, 0.0)})
     for (const double share : {0.5, 1.0}) EXPECT_EQ(loss_quantile(nothing, share), 0);
+  EXPECT_GT(loss_quantile(losses, 1), 300);
+  EXPECT_LT(loss_quantile(losses, 1), 300.1) << "barely above the largest";
 }
 
 TEST(LossQuantile, OfTies) {

@@ -78,23 +78,19 @@ TEST(Space, ParseAndPrint) {
     synthetic::expect_error([&] { parse_space(text); }, "graph_space = " + std::string(text) + ": must be");
 }
 
-TEST(Space, SmallDataAgreeWithTheFullSvd) {
-  for (const auto& [m, n] : {std::pair<Index, Index>{12, 70}, {70, 12}, {30, 30}}) {
-    const Dense X = decaying(m, n, 0.7, 1);
-    for (const Space::Kind kind : kKinds)
-      expect_same_up_to_sign(project_all(X, kind, 8), exact_space(exact_svd(X), kind, 8), 1e-9);
-  }
-}
-
-TEST(Space, SubspaceAgreesWithTheFullSvd) {
-  // both sides above the size that is done exactly; Y Y' is formed, or too large for that
-  for (const auto& [m, n] : {std::pair<Index, Index>{280, 320}, {1030, 270}}) {
-    const Dense X = decaying(m, n, 0.8, 2);
+TEST(Space, AgreesWithTheFullSvd) {
+  // in the last two both sides are above the size that is done exactly: Y Y' is formed, or too large for that
+  for (const auto& [m, n, rate] : {std::tuple<Index, Index, double>{12, 70, 0.7},
+                                   {70, 12, 0.7},
+                                   {30, 30, 0.7},
+                                   {280, 320, 0.8},
+                                   {1030, 270, 0.8}}) {
+    const Dense X = decaying(m, n, rate, 1);
     const Svd svd = exact_svd(X);
     for (const Space::Kind kind : kKinds) {
-      const Dense exact = exact_space(svd, kind, 10);
-      expect_same_up_to_sign(project_all(X, kind, 10), exact, 1e-6);
-      expect_same_up_to_sign(project_all<float>(X, kind, 10), exact, 1e-3);
+      const Dense exact = exact_space(svd, kind, 8);
+      expect_same_up_to_sign(project_all(X, kind, 8), exact, m < 100 ? 1e-9 : 1e-6);
+      expect_same_up_to_sign(project_all<float>(X, kind, 8), exact, 1e-3);
     }
   }
 }

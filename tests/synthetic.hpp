@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -24,6 +25,8 @@
 namespace synthetic {
 
 using namespace pacewise;
+
+using Precisions = testing::Types<float, double>;
 
 #ifdef PACEWISE_TEST_SANITIZED
 inline constexpr bool sanitized = true;
@@ -61,6 +64,12 @@ std::string error_of(const Call& call) {
 template <class Call>
 void expect_error(const Call& call, const std::string& part) {
   EXPECT_NE(error_of(call).find(part), std::string::npos) << error_of(call) << "; expected: " << part;
+}
+
+/// One of the notes holds `part`
+inline bool has_note(const std::vector<std::string>& notes, const std::string& part) {
+  const auto holds = [&](const std::string& note) { return note.find(part) != std::string::npos; };
+  return std::any_of(notes.begin(), notes.end(), holds);
 }
 
 /// The same missing entries in three ways of saying it: NaN, weight 0, and weight 0 of numbers that mean nothing

@@ -20,8 +20,8 @@ def graph_with(change):
     return mtx_text(rows)
 
 
-# Every kind of damage is in files/bad_input_test.cpp, every value out of range in options_test.cpp: here are those of
-# each kind that the program adds to. Name of the data file, its content, status, pattern of the message
+# Every kind of damage is in files/bad_input_test.cpp, every value out of range in options_test.cpp: here is one of
+# each kind, and what the program adds. Name of the data file, its content, status, pattern of the message
 DATA = [
     ("empty.npy", b"", 3, r"empty"),
     ("truncated.npy", npy_bytes(ROWS)[:-100], 3, r"truncated\.npy"),
@@ -43,55 +43,34 @@ CALLS = [
     ("folder without images", {}, ("fit", ".", "-o", "out.pw"), 3, r"image"),
     ("no command", {}, (), 2, r"no command"),
     ("misspelt command", {}, ("fti", "data.npy"), 2, r"did you mean fit\?"),
-    ("unknown command", {}, ("xyzzy",), 2, r"no command xyzzy"),
     ("misspelt option", {}, (*FIT, "--regulariser", "hard"), 2, r"did you mean --regularizer\?"),
     ("swapped letters", {}, (*FIT, "--laebls", "x"), 2, r"did you mean --labels\?"),
     ("no output", {}, ("fit", "data.npy"), 2, r"output"),
-    ("no data", {}, ("fit", "-o", "out.pw"), 2, r"DATA"),
     ("output is the data", {}, ("fit", "data.npy", "-o", "data.npy"), 2, r"--output = data\.npy is the file of DATA"),
     ("output is the data, spelled otherwise", {}, ("fit", "data.npy", "-o", "out.pw", "--report", "./data.npy"), 2, r"is the file of DATA"),
-    ("two outputs, one file", {}, ("fit", "data.npy", "-o", "out.pw", "--json", "./out.pw"), 2, r"--json = \./out\.pw is the file of --output"),
     ("twice", {}, (*FIT, "--alpha", "1", "--alpha", "2"), 2, r"alpha"),
-    ("option without value", {}, (*FIT, "--alpha"), 2, r"alpha"),
     ("atoms 0", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "0"), 2, r"atoms = 0"),
     ("atoms beyond memory", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "100000000000"), 3,
      r"48 samples x 16 features with 100000000000 atoms need at least .* TiB, .* are free"),
-    ("atoms a word", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "many"), 2, r"many"),
-    ("atoms a fraction", {}, ("fit", "data.npy", "-o", "out.pw", "--atoms", "1.5"), 2, r"1\.5"),
     ("beta and beta-ratio", {}, (*FIT, "--beta", "1", "--beta-ratio", "0.1"), 2, r"--beta"),
-    ("alpha nan", {}, (*FIT, "--alpha", "nan"), 2, r"alpha = -?nan"),
-    ("level", {}, (*FIT, "--level", "pixel"), 2, r"level = pixel"),
-    ("final below select", {}, (*FIT, "--final", "0.2"), 2, r"final = 0\.2"),
     ("power of another", {}, (*FIT, "--power", "3"), 2, r"power = 3.*polynomial"),
-    ("graph space without its dimension", {}, (*FIT, "--graph-space", "robust"), 2, r"graph_space = robust: must be raw, pca:D"),
-    ("graph space of graph without its dimension", {}, ("graph", "data.npy", "-o", "l.mtx", "--graph-space", "pca"), 2,
-     r"graph_space = pca: must be raw, pca:D"),
     ("coordinates in HDF5 that is not there", {},
      ("graph", "data.npy", "-o", "l.mtx", "--graph-space", "coords.h5:/points"), 3, r"coords\.h5"),
     ("penalty of other atoms", {"p.csv": "1\n2\n"}, (*FIT, "--atom-penalty", "p.csv"), 3, r"atom_penalty = 2 numbers: must be one for each of the 4 atoms"),
-    ("penalty negative", {"p.csv": "1\n2\n-1\n3\n"}, (*FIT, "--atom-penalty", "p.csv"), 3, r"atom_penalty = -1: must be numbers >= 0"),
     ("start atoms not finite", {"d.csv": "1,nan\n"}, (*FIT, "--dictionary", "d.csv"), 3, r"d\.csv: nan in row 0, column 1"),
-    ("precision", {}, (*FIT, "--precision", "half"), 2, r"precision = half"),
     ("max-seconds 0", {}, (*FIT, "--max-seconds", "0"), 2, r"max-seconds"),
-    ("every 0", {}, (*FIT, "--every", "0"), 2, r"every"),
     ("threads negative", {}, (*FIT, "--threads", "-1"), 2, r"threads"),
-    ("seed negative", {}, (*FIT, "--seed", "-1"), 2, r"seed = -1: must be an integer >= 0$"),
     ("seed of cluster negative", {}, ("cluster", "data.npy", "--clusters", "2", "--seed", "-1"), 2, r"seed.* -1: must be >= 0"),
-    ("progress", {}, (*FIT, "--progress", "loud"), 2, r"progress = loud"),
     ("codes ending", {}, (*FIT, "--codes", "codes.xyz"), 2, r"--codes = codes\.xyz"),
     ("weights-out at level none", {}, (*FIT, "--level", "none", "--weights-out", "w.npy"), 2, r"--weights-out"),
     ("output in no folder", {}, ("fit", "data.npy", "-o", "none/out.pw"), 4, r"none/out\.pw"),
-    ("output is a folder", {}, ("fit", "data.npy", "-o", "."), 4, r"\."),
-    ("json in no folder", {}, (*FIT, "--json", "none/a.json"), 4, r"none/a\.json"),
     ("full disk", {}, ("fit", "data.npy", "-o", "/dev/full", "--atoms", "4", "--quiet"), 4, r"/dev/full"),
     ("labels of another n", {"l.csv": "1\n2\n3\n"}, (*FIT, "--labels", "l.csv"), 3, r"3 labels for 48"),
-    ("labels missing", {}, (*FIT, "--labels", "l.csv"), 3, r"l\.csv"),
     ("label column missing", {"d.csv": "a,b\n1,2\n3,4\n"},
      ("fit", "d.csv", "-o", "out.pw", "--label-column", "class"), 3, r"class"),
     ("variable of a npy", {}, (*FIT, "--variable", "X"), 3, r"variable"),
     ("weights of another size", {"w.csv": "1\n2\n3\n"}, (*FIT, "--weights", "w.csv"), 3, r"w\.csv.*48.*16"),
     ("weights negative", {"w.csv": "-1\n" * 48}, (*FIT, "--weights", "w.csv"), 3, r"w\.csv: weights\.sample: -1 at sample 0"),
-    ("weights NaN", {"w.csv": "nan\n" * 48}, (*FIT, "--weights", "w.csv"), 3, r"w\.csv: weights"),
     ("weights all 0", {"w.csv": "0\n" * 48}, (*FIT, "--weights", "w.csv"), 3, r"observed|weight"),
     ("graph of another n", {"g.mtx": mtx_text([[0, 1], [1, 0]])}, (*FIT, "--graph", "g.mtx"), 3, r"g\.mtx.*48"),
     ("graph not symmetric", {"g.mtx": graph_with(lambda g: g[0].__setitem__(1, 5.0))},
@@ -103,12 +82,8 @@ CALLS = [
     ("graph file missing", {}, (*FIT, "--graph", "hypergraf"), 3, r"hypergraf"),
     ("graph file and gamma", {"g.mtx": mtx_text(GRAPH)}, (*FIT, "--graph", "g.mtx", "--gamma", "1"), 2, r"--gamma"),
     ("coordinates infinite", {"p.csv": "1,inf\n" * 48}, (*FIT, "--graph-space", "p.csv"), 3, r"p\.csv: .*inf"),
-    ("graph of infinite data", {"s.npy": npy_bytes([[INF, 1.0]] * 9)}, ("graph", "s.npy", "-o", "l.mtx"), 3, r"s\.npy: .*inf"),
     ("score infinite", {"s.npy": npy_bytes([[INF] * 16])}, ("score", "model.pw", "s.npy"), 3, r"s\.npy: .*inf"),
-    ("verify infinite", {"s.npy": npy_bytes([[INF] * 16] * 48)}, ("verify", "model.pw", "s.npy"), 3, r"s\.npy: .*inf"),
-    ("coordinates of another n", {"p.csv": "1,2\n3,4\n"}, (*FIT, "--graph-space", "p.csv"), 3, r"p\.csv.*48"),
     ("resume from nothing", {}, (*FIT[:4], "--resume", "c.pw"), 3, r"c\.pw"),
-    ("resume from data", {}, (*FIT[:4], "--resume", "data.npy"), 3, r"not a Pacewise model"),
     ("resume with other options", {}, (*FIT[:4], "--resume", "model.pw", "--alpha", "1"), 2, r"--alpha.*--resume"),
     ("resume with other data", {"other.npy": npy_bytes(planted(seed=2)[0])},
      ("fit", "other.npy", "-o", "out.pw", "--resume", "model.pw"), 3, r"other data"),
@@ -121,12 +96,9 @@ CALLS = [
     ("encode infinite", {"s.npy": npy_bytes([[INF] * 16])}, ("encode", "model.pw", "s.npy", "-o", "c.npy"), 3,
      r"s\.npy: values: inf at sample 0, feature 0"),
     ("folds 1", {}, ("score", "model.pw", "data.npy", "--folds", "1"), 3, r"folds = 1: must be 0 or an integer >= 2"),
-    ("folds -1", {}, ("score", "model.pw", "data.npy", "--folds", "-1"), 3, r"folds = -1: must be 0 or an integer >= 2"),
     ("mend into nowhere", {}, ("mend", "model.pw", "data.npy", "-o", "none/m.npy"), 4, r"none/m\.npy"),
-    ("mend ending", {}, ("mend", "model.pw", "data.npy", "-o", "m.txt"), 2, r"m\.txt"),
     ("score without a model", {}, ("score", "data.npy", "data.npy"), 3, r"not a Pacewise model"),
     ("score into nowhere", {}, ("score", "model.pw", "data.npy", "-o", "none/s.csv"), 4, r"none/s\.csv"),
-    ("confidence into nowhere", {}, ("score", "model.pw", "data.npy", "--confidence", "none/c.npy"), 4, r"none/c\.npy"),
     ("reconstruct other atoms", {}, ("reconstruct", "model.pw", "data.npy", "-o", "r.npy"), 3, r"16 columns.* 4 atoms"),
     ("reconstruct NaN", {"c.npy": npy_bytes([[NAN] * 4])}, ("reconstruct", "model.pw", "c.npy", "-o", "r.npy"), 3, r"finite"),
     ("reconstruct scale", {"c.npy": npy_bytes([[1.0] * 4]), "s.csv": "1\n2\n"},
@@ -136,7 +108,6 @@ CALLS = [
     ("clusters 0", {}, ("cluster", "data.npy", "--clusters", "0"), 2, r"clusters = 0"),
     ("clusters above n", {}, ("cluster", "data.npy", "--clusters", "49"), 3, r"data\.npy: .*49"),
     ("clusters missing", {}, ("cluster", "data.npy"), 2, r"clusters"),
-    ("runs 0", {}, ("cluster", "data.npy", "--clusters", "3", "--runs", "0"), 2, r"runs = 0"),
     ("init", {}, ("cluster", "data.npy", "--clusters", "3", "--init", "best"), 2, r"init = best"),
     ("cluster NaN", {"s.npy": npy_bytes([[NAN, 1.0], [2.0, 3.0]])}, ("cluster", "s.npy", "--clusters", "1"), 3,
      r"s\.npy: .*(NaN|nan|finite)"),
@@ -146,7 +117,6 @@ CALLS = [
     ("evaluate lengths", {"a.csv": "1\n2\n"}, ("evaluate", "labels.npy", "a.csv"), 3, r"2 labels for 48"),
     ("evaluate missing label", {"a.csv": "1\nnan\n2\n"}, ("evaluate", "a.csv", "a.csv"), 3, r"a\.csv"),
     ("info of neither", {"a.bin": bytes(range(1, 256))}, ("info", "a.bin"), 3, r"a\.bin.*format"),
-    ("info of nothing", {}, ("info", "nothing.pw"), 3, r"nothing\.pw"),
     ("generate", {}, ("generate", "tcsh"), 2, r"tcsh"),
     ("demo per-class", {}, ("demo", "--per-class", "1"), 2, r"per-class"),
 ]
@@ -183,9 +153,6 @@ class BadInput(Case):
                 for file in files:
                     os.remove(self.folder / file)
 
-    def test_there_are_enough(self):
-        self.assertGreaterEqual(len(DATA) + len(CALLS), 60)
-
     def test_damaged_models(self):
         good = (self.folder / "model.pw").read_bytes()
         cases = [(good[:n], r"cut short|damaged|not a Pacewise model") for n in (0, 5, 20, 40, len(good) // 2, len(good) - 1)]
@@ -208,15 +175,13 @@ class BadInput(Case):
                    lambda h: h["arrays"]["dictionary"].update(shape=[-4, 16]), lambda h: h.update(shape=[48, 3]),
                    lambda h: h["arrays"]["codes_atom"].update(offset=0), lambda h: h["state"]["schedule"].update(phase="late"),
                    lambda h: h["arrays"]["dictionary"].update(dtype="<f4"),
-                   lambda h: h["options"].update(alpha=-1), lambda h: h["state"].pop("history"), lambda h: h.update(incidence=[48, 7]),
-                   lambda h: h.update(precision=7)]
+                   lambda h: h["options"].update(alpha=-1), lambda h: h["state"].pop("history"), lambda h: h.update(incidence=[48, 7])]
         good = (self.folder / "model.pw").read_bytes()
         for number, change in enumerate(changes):
             with self.subTest(number):
                 self.write("bad.pw", good)
                 with_header(self.folder / "bad.pw", change)
-                if number < len(changes) - 1:
-                    self.check(["info", "bad.pw"], 3, r"bad\.pw")
+                self.check(["info", "bad.pw"], 3, r"bad\.pw")
 
     def test_unwritable_stdout(self):
         with open("/dev/full", "w") as full:

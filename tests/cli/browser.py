@@ -2,7 +2,6 @@
 
 The protocol runs over two pipes (--remote-debugging-pipe: JSON texts that end in NUL), so no port and no websocket.
 """
-import base64
 import fcntl
 import json
 import os
@@ -168,10 +167,6 @@ class Tab:
                       expression="new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
         while self.browser.receive(0.05):
             pass
-
-    def pdf(self, path):
-        data = self.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"]
-        pathlib.Path(path).write_bytes(base64.b64decode(data))
 
     def close(self):
         self.browser.send("Target.closeTarget", targetId=self.target)

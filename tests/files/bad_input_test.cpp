@@ -65,20 +65,17 @@ std::vector<Bad> bad_arrays() {
 }
 
 std::vector<Bad> bad_texts() {
-  return {
+  std::vector<Bad> out{
       {"ragged.csv", "1,2,3\n4,5\n", "line 2: has 2 fields, the first line has 3"},
       {"wide.csv", "1,2\n3,4\n5,6,7\n", "line 3: has 3 fields, the first line has 2"},
       {"word.csv", "a,b\n1,2\n3,four\n", "line 3, column 2 (b): \"four\" is not a number"},
-      {"word2.csv", "1,2\n3,0x10\n", "line 2, column 2: \"0x10\" is not a number"},
       {"control.csv", "1,2\n3,\"a\nb\"\n", "\"a\\x0ab\" is not a number"},
-      {"signs.csv", "1,2\n3,+-4\n", "\"+-4\" is not a number"},
       {"blank.csv", "\n\n\n", "holds no rows"},
       {"comments.csv", "# only\n# comments\n", "holds no rows"},
       {"bom.csv", "\xef\xbb\xbf", "holds no rows"},
       {"prose.txt", "It was a dark and stormy night\n", "is not a number"},
       {"quote.csv", "1,2\n3,\"4\n5,6\n", "line 2, column 2"},
       {"nul.csv", "1,2\n3,\0004\n"s, "its format is not known"},
-      {"dot.csv", "1,2\n3,.\n", "\".\" is not a number"},
       {"thousands.csv", "1;2\n3;1.000,5\n", "\"1.000,5\" is not a number"},
       {"utf16.csv", "\377\3761\0"s, "UTF-16"},
       {"banner.mtx", "%%MatrixMarket\n", "line 1: the banner is incomplete"},
@@ -100,6 +97,10 @@ std::vector<Bad> bad_texts() {
       {"array.mtx", kMarket + "array real general\n100000 100000\n1\n", "do not fit"},
       {"array2.mtx", kMarket + "array real general\n1 1\n1\n2\n", "text follows the 1 x 1 values"},
   };
+  for (const char* field :
+       {"-.", "1.2.3", "--1", "+-1", "1-", "1e", "e+10", "-e+10", "1x", "0x10", "1 2", "1e+1x", "."})
+    out.push_back({"field.csv", std::string("7,8\n9,") + field + "\n", "\" is not a number"});
+  return out;
 }
 
 std::vector<Bad> bad_others() {
@@ -155,28 +156,26 @@ TEST(BadInput, ArraysAreRefusedWithTheReason) { check(bad_arrays()); }
 TEST(BadInput, TextsAreRefusedWithTheReason) { check(bad_texts()); }
 TEST(BadInput, OtherFilesAreRefusedWithTheReason) { check(bad_others()); }
 
-TEST(BadInput, ThereAreManyKinds) { EXPECT_GE(bad_arrays().size() + bad_texts().size() + bad_others().size(), 90U); }
-
 TEST(BadInput, PathsThatCannotBeRead) {
   const Scratch scratch;
-  const auto error = [](const std::string& path) { return read_error_of([&] { read_table<float>(path); }); };
-  EXPECT_TRUE(has(error(scratch.path("none.npy")), "No such file or directory; check the name"));
-  EXPECT_TRUE(has(error(""), "No such file"));
-  EXPECT_TRUE(has(error(scratch.path("none.mat:X")), "No such file"));
-  EXPECT_TRUE(has(error(scratch.folder()), "holds no PNG"));
   const std::string csv = scratch.file("a.csv", "1,2\n3,4\n");
-  EXPECT_TRUE(has(error(csv + ":X"), "a csv file has no variables"));
-  EXPECT_TRUE(has(error(csv + ":"), "nothing after the ':'"));
-  EXPECT_TRUE(has(error(scratch.path("line\nbreak")), "line\\x0abreak"));
-  EXPECT_TRUE(has(error("/dev/null"), "the file is empty"));
   ASSERT_EQ(::symlink("loop", scratch.path("loop").c_str()), 0);
-  EXPECT_TRUE(has(error(scratch.path("loop")), "cannot read"));
-  const std::string colon = scratch.file("with:colon.csv", "1,2\n3,4\n");
-  EXPECT_EQ(read_table<float>(colon).samples(), 2);
-  if (::geteuid() != 0) {
-    ::chmod(csv.c_str(), 0);
-    EXPECT_TRUE(has(error(csv), "Permission denied"));
-  }
+  const auto refused = [](const std::string& path, const char* part) {
+    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(path); }), part));
+  };
+  refused(scratch.path("none.npy"), "No such file or directory; check the name");
+  refused("", "No such file");
+  refused(scratch.path("none.mat:X"), "No such file");
+  refused(scratch.folder() + "/", "holds no PNG");
+  refused(csv + ":X", "a csv file has no variables");
+  refused(csv + ":", "nothing after the ':'");
+  refused(scratch.path("line\nbreak"), "line\\x0abreak");
+  refused("/dev/null", "the file is empty");
+  refused(scratch.path("loop"), "cannot read");
+  EXPECT_EQ(read_table<float>(scratch.file("with:colon.csv", "1,2\n3,4\n")).samples(), 2);
+  if (::geteuid() == 0) return;
+  ::chmod(csv.c_str(), 0);
+  refused(csv, "Permission denied");
 }
 
 TEST(BadInput, LabelColumnsThatAreNotThere) {

@@ -15,38 +15,16 @@ std::string random_digits(Random& random, Index count) {
   return out;
 }
 
-/// In the middle between two neighbours of type T, exactly: w / 2^k = w 5^k / 10^k, w odd with one bit more than T has.
-template <class T>
-std::string halfway(Random& random) {
-  const auto bits = static_cast<unsigned>(std::numeric_limits<T>::digits);
-  const std::uint64_t top = std::uint64_t{1} << bits;
-  const Index places = random.below(sizeof(T) == 8 ? 5 : 12);
-  __extension__ unsigned __int128 number = top | (random.bits() & (top - 1)) | 1U;
-  for (Index k = 0; k < places; ++k) number *= 5;
-  std::string out;
-  for (; number > 0 || static_cast<Index>(out.size()) <= places; number /= 10)
-    out.insert(out.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-  if (places > 0) out.insert(out.size() - static_cast<std::size_t>(places), ".");
-  return out;
-}
-
 std::string random_decimal(Random& random) {
-  std::string out = random.uniform() < 0.3 ? "-" : "";
-  switch (random.below(6)) {
+  const std::string sign = random.uniform() < 0.3 ? "-" : "", few = random_digits(random, random.below(19));
+  switch (random.below(3)) {
     case 0:
-      return out + random_digits(random, random.below(20) + 1);
+      return sign + few + random_digits(random, 1);
     case 1:
-      return out + random_digits(random, random.below(18) + 1) + "." + random_digits(random, random.below(18));
-    case 2:
-      return out + "0." + std::string(static_cast<std::size_t>(random.below(12)), '0') +
-             random_digits(random, random.below(19) + 1);
-    case 3:
-      return out + random_digits(random, 1) + "." + random_digits(random, random.below(19)) + "e" +
-             (random.uniform() < 0.5 ? "-" : "+") + random_digits(random, 2);
-    case 4:
-      return out + halfway<double>(random);
+      return sign + random_digits(random, random.below(18) + 1) + "." + few;
     default:
-      return out + halfway<float>(random);
+      return sign + random_digits(random, 1) + "." + few + "e" + (random.uniform() < 0.5 ? "-" : "+") +
+             random_digits(random, 2);
   }
 }
 
@@ -81,14 +59,13 @@ TEST(CsvFile, DelimitersLineEndsHeadersAndBlanks) {
 }
 
 TEST(CsvFile, ByteOrderMarkCommentsAndBlankLines) {
-  expect_six(
-      "\xef\xbb\xbf"
-      "1,-2.5,3\n4,5e-3,6\n");
-  expect_six(
-      "\xef\xbb\xbf"
-      "a,b,c\n1,-2.5,3\n4,5e-3,6\n");
-  expect_six("# written by a program\n\n1,-2.5,3\n   \n# between\n4,5e-3,6\n\n");
-  expect_six("  1   -2.5  3  \n\t4\t5e-3 6\n");
+  for (const char* text :
+       {"\xef\xbb\xbf"
+        "1,-2.5,3\n4,5e-3,6\n",
+        "\xef\xbb\xbf"
+        "a,b,c\n1,-2.5,3\n4,5e-3,6\n",
+        "# written by a program\n\n1,-2.5,3\n   \n# between\n4,5e-3,6\n\n", "  1   -2.5  3  \n\t4\t5e-3 6\n"})
+    expect_six(text);
 }
 
 TEST(CsvFile, QuotedFieldsAndNames) {
@@ -125,7 +102,7 @@ TEST(CsvFile, ExtremesOfTheNumberType) {
   EXPECT_EQ(parse<float>("0.1,16777217\n1,2\n").values(0, 0), 0.1F);
 }
 
-/// Short and long decimals, many of them halfway between two floats or doubles: the nearest one, as the C library says.
+/// The nearest number, as the C library says
 template <class T>
 void expect_nearest() {
   Random random(3);
@@ -133,8 +110,7 @@ void expect_nearest() {
   std::vector<std::string> fields{
       "0",  "-0.0",     "9007199254740993",     "9007199254740992e22",  "1e22",   "1e23", "16777217", "0.1e-10", "1.",
       ".5", "00012.50", "18446744073709551615", "18446744073709551616", "5e-324", "1E+2"};
-  const int count = std::getenv("PACEWISE_TEST_SCALE") == nullptr ? 100000 : 20000;
-  for (int i = 0; i < count; ++i) fields.push_back(random_decimal(random));
+  for (int i = 0; i < 20000; ++i) fields.push_back(random_decimal(random));
   for (const std::string& field : fields) text += "7," + field + "\n";
   const Table<T> table = parse<T>(text);
   ASSERT_EQ(table.samples(), static_cast<Index>(fields.size()));
@@ -146,12 +122,6 @@ void expect_nearest() {
 TEST(CsvFile, DecimalsBecomeTheNearestNumber) {
   expect_nearest<float>();
   expect_nearest<double>();
-}
-
-TEST(CsvFile, WhatIsNoNumberIsRefused) {
-  for (const std::string field :
-       {"-.", "1.2.3", "--1", "+-1", "1-", "1e", "e+10", "-e+10", "1x", "0x10", "1 2", "1e+1x"})
-    EXPECT_TRUE(has(read_error_of([&] { parse("7,8\n9," + field + "\n"); }), "\"" + field + "\" is not a number"));
 }
 
 TEST(CsvFile, LabelColumn) {
@@ -174,6 +144,9 @@ TEST(CsvFile, LabelColumn) {
   EXPECT_EQ(last.labels->names, (std::vector<std::string>{"setosa", "virginica"}));
   const Table<double> numbers = parse("5.1,10\n4.9,9\n3,10\n", options);
   EXPECT_EQ(numbers.labels->names, (std::vector<std::string>{"9", "10"})) << "sorted by number";
+  const Table<double> unasked = parse("label,a\n1,2\n3,4\n");
+  ASSERT_EQ(unasked.notes.size(), 1U);
+  EXPECT_TRUE(has(unasked.notes[0], "\"label\" is read as a feature"));
 }
 
 TEST(CsvFile, HeaderIsDecidedFromTheContent) {
@@ -188,12 +161,6 @@ TEST(CsvFile, HeaderIsDecidedFromTheContent) {
   EXPECT_EQ(parse("7,1,2\n5,6,7\n", with).feature_names, (std::vector<std::string>{"7", "1", "2"}));
   // one bad number in the first row is an error, not a header
   EXPECT_TRUE(has(read_error_of([] { parse("1,x,3\n4,5,6\n"); }), "line 1, column 2"));
-}
-
-TEST(CsvFile, NotesTellWhatWasDecided) {
-  const Table<double> table = parse("label,a\n1,2\n3,4\n");
-  ASSERT_EQ(table.notes.size(), 1U);
-  EXPECT_TRUE(has(table.notes[0], "\"label\" is read as a feature"));
 }
 
 using Words = std::vector<std::string>;
@@ -263,41 +230,10 @@ TEST(CsvFile, CategoriesBecomeColumns) {
   EXPECT_EQ(parse("1,2,3,4\n5,6,7,8\n", like).features(), 4) << "without a header the places count";
 }
 
-/// More than one chunk, and the same bits and the same first error for any number of threads.
-TEST(CsvFile, ManyChunksInParallel) {
-  const Index n = 80000, m = 20;
-  std::string text = "h0";
-  for (Index i = 1; i < m; ++i) text += ",h" + std::to_string(i);
-  text += "\n";
-  for (Index j = 0; j < n; ++j)
-    for (Index i = 0; i < m; ++i) text += std::to_string((j * 7 + i) % 1000) + ".25" + (i + 1 < m ? "," : "\n");
-  ASSERT_GT(text.size(), std::size_t{8} << 20);
-  const Scratch scratch;
-  const std::string path = scratch.file("big.csv", text);
-  for (const int threads : {1, 4}) {
-    ReadOptions options;
-    options.threads = threads;
-    const Table<float> table = read_table<float>(path, options);
-    ASSERT_EQ(table.samples(), n);
-    for (Index j = 0; j < n; j += 17)
-      for (Index i = 0; i < m; ++i) ASSERT_EQ(table.values(i, j), static_cast<float>((j * 7 + i) % 1000) + 0.25F);
-  }
-  text.replace(text.size() - 20, 1, "x");
-  text.replace(text.size() / 2, 1, "y");
-  const std::string bad = scratch.file("bad.csv", text);
-  ReadOptions options;
-  options.threads = 1;
-  const std::string first = read_error_of([&] { read_table<float>(bad, options); });
-  EXPECT_TRUE(has(first, "y"));
-  options.threads = 4;
-  EXPECT_EQ(read_error_of([&] { read_table<float>(bad, options); }), first);
-}
-
-TEST(CsvFile, FirstRowWithAMillionFieldsDoesNotAllocateTheProduct) {
+TEST(CsvFile, FirstRowWithManyFieldsDoesNotAllocateTheProduct) {
   std::string text = "1";
   for (int i = 0; i < 300000; ++i) text += ",1";
-  text += "\n";
-  for (int i = 0; i < 300000; ++i) text += "1\n";
+  for (int i = 0; i < 300000; ++i) text += "\n1";
   EXPECT_TRUE(has(read_error_of([&] { parse(text); }), "line 2: has 1 fields, the first line has 300001"));
 }
 
@@ -377,18 +313,27 @@ TEST(CsvFile, ChunksAndOnePieceReadTheSame) {
       }
 }
 
+/// The first error, on any number of threads; 16 copies are more than 8 MB, several chunks
 TEST(CsvFile, ErrorsNameTheLineAlsoFarInside) {
-  const Sample sample = write_sample(",", "\n", '.', false);
-  const auto complaint = [&](const std::string& line) {
-    const Scratch scratch;
-    const std::string path = scratch.file("a.csv", sample.text + line + "\n" + sample.text);
-    return read_error_of([&] { read_table<double>(path); });
-  };
+  Sample sample = write_sample(",", "\n", '.', false);
+  for (int doubled = 0; doubled < 6; ++doubled) {
+    sample.text += sample.text;
+    sample.rows *= 2;
+  }
+  ASSERT_GT(sample.text.size(), std::size_t{8} << 20);
   const std::string line = "line " + std::to_string(sample.rows + 1);
-  EXPECT_TRUE(has(complaint("1,2,3,4,5,6"), line + ": has 6 fields, the first line has 7"));
-  EXPECT_TRUE(has(complaint("1,2,3,4,5,6,7,8"), line + ": has 8 fields, the first line has 7"));
-  EXPECT_TRUE(has(complaint("1,2,3,4,x5,6,7"), line + ", column 5: \"x5\" is not a number"));
-  EXPECT_TRUE(has(complaint("1,2,3,4,5,6,7x"), line + ", column 7: \"7x\" is not a number"));
+  for (const auto& [bad, complaint] : {std::pair{"1,2,3,4,5,6", ": has 6 fields, the first line has 7"},
+                                       {"1,2,3,4,5,6,7,8", ": has 8 fields, the first line has 7"},
+                                       {"1,2,3,4,x5,6,7", ", column 5: \"x5\" is not a number"},
+                                       {"1,2,3,4,5,6,7x", ", column 7: \"7x\" is not a number"}}) {
+    const Scratch scratch;
+    const std::string path = scratch.file("a.csv", sample.text + bad + "\n" + sample.text + "y\n");
+    for (const int threads : {1, 4}) {
+      ReadOptions options;
+      options.threads = threads;
+      EXPECT_TRUE(has(read_error_of([&] { read_table<double>(path, options); }), line + complaint));
+    }
+  }
 }
 
 TEST(CsvFile, LabelsAnywhereInTheRow) {
@@ -400,10 +345,9 @@ TEST(CsvFile, LabelsAnywhereInTheRow) {
         text += (c == column ? (row % 3 == 0 ? "rose" : " lily ") : std::to_string(row)) + (c < 4 ? "," : "\n");
       wanted.push_back(row % 3 == 0 ? 1 : 0);
     }
-    const Scratch scratch;
     ReadOptions options;
     options.label_column = std::to_string(column);
-    const Table<float> table = read_table<float>(scratch.file("a.csv", text), options);
+    const Table<float> table = parse<float>(text, options);
     EXPECT_EQ(table.labels->value, wanted);
     ASSERT_EQ(table.features(), 3);
     for (Index j = 0; j < table.samples(); ++j)

@@ -55,19 +55,22 @@ TEST(ImageFolder, SubfoldersAreLabelsAndNamesAreSorted) {
 
 TEST(ImageFolder, ColourBecomesLumaAndDepthIsKept) {
   const Scratch scratch;
+  const std::string path = scratch.path("a.png");
+  const auto expect = [](const std::string& of, const std::vector<double>& values) {
+    EXPECT_EQ(values_of(read_table<double>(of)), values);
+  };
+  const auto expect_png = [&](unsigned width, int depth, int colour, const std::vector<unsigned char>& bytes,
+                              const std::vector<double>& values) {
+    write_png(path, width, 1, depth, colour, bytes);
+    expect(path, values);
+  };
   // red, green, blue, white: 0.299, 0.587, 0.114 and 1 times 255
-  write_png(scratch.path("rgb.png"), 4, 1, 8, PNG_COLOR_TYPE_RGB, {255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255});
-  EXPECT_EQ(values_of(read_table<double>(scratch.path("rgb.png"))), (std::vector<double>{76, 150, 29, 255}));
-  write_png(scratch.path("alpha.png"), 1, 1, 8, PNG_COLOR_TYPE_GRAY_ALPHA, {99, 10});
-  EXPECT_EQ(values_of(read_table<double>(scratch.path("alpha.png"))), (std::vector<double>{99}));
-  write_png(scratch.path("deep.png"), 2, 1, 16, PNG_COLOR_TYPE_GRAY, {0x12, 0x34, 0xff, 0xff});
-  EXPECT_EQ(values_of(read_table<double>(scratch.path("deep.png"))), (std::vector<double>{0x1234, 65535}));
-  write_png(scratch.path("bits.png"), 8, 1, 1, PNG_COLOR_TYPE_GRAY, {0b10100000});
-  EXPECT_EQ(values_of(read_table<double>(scratch.path("bits.png"))), (std::vector<double>{255, 0, 255, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(values_of(read_table<double>(scratch.file("p2.pgm", "P2\n# c\n3 1\n500\n0 7\n500\n"))),
-            (std::vector<double>{0, 7, 500}));
-  EXPECT_EQ(values_of(read_table<double>(scratch.file("p5.pgm", std::string("P5\n1 1\n300\n\x01\x02", 13)))),
-            (std::vector<double>{258}));
+  expect_png(4, 8, PNG_COLOR_TYPE_RGB, {255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255}, {76, 150, 29, 255});
+  expect_png(1, 8, PNG_COLOR_TYPE_GRAY_ALPHA, {99, 10}, {99});
+  expect_png(2, 16, PNG_COLOR_TYPE_GRAY, {0x12, 0x34, 0xff, 0xff}, {0x1234, 65535});
+  expect_png(8, 1, PNG_COLOR_TYPE_GRAY, {0b10100000}, {255, 0, 255, 0, 0, 0, 0, 0});
+  expect(scratch.file("p2.pgm", "P2\n# c\n3 1\n500\n0 7\n500\n"), {0, 7, 500});
+  expect(scratch.file("p5.pgm", std::string("P5\n1 1\n300\n\x01\x02", 13)), {258});
 }
 
 TEST(ImageFolder, Jpeg) {
@@ -89,40 +92,23 @@ TEST(ImageFolder, Jpeg) {
 }
 
 TEST(ImageFolder, ProblemsNameTheFiles) {
-  {
+  using Files = std::vector<std::pair<const char*, const char*>>;
+  for (const auto& [files, part] : std::vector<std::pair<Files, const char*>>{
+           {{{"a.pgm", "P5 2 1 255\nab"}, {"b.pgm", "P5 1 2 255\nab"}},
+            "a.pgm is 2 x 1 pixels of 8 bits, b.pgm is 1 x 2"},
+           {{{"a.pgm", "P5 1 1 255\na"}, {"b.pgm", "P5 1 1 256\nab"}}, "16 bits"},
+           {{{"a.pgm", "P5 1 1 255\na"}, {"sub/b.pgm", "P5 1 1 255\na"}}, "beside them (1 of 2)"},
+           {{{"a.txt", "no image"}}, "holds no PNG"}}) {
     const Scratch scratch;
-    scratch.file("a.pgm", "P5 2 1 255\nab");
-    scratch.file("b.pgm", "P5 1 2 255\nab");
-    const std::string error = read_error_of([&] { read_table<float>(scratch.folder()); });
-    EXPECT_TRUE(has(error, "a.pgm is 2 x 1 pixels of 8 bits, b.pgm is 1 x 2"));
-  }
-  {
-    const Scratch scratch;
-    scratch.file("a.pgm", "P5 1 1 255\na");
-    scratch.file("b.pgm", "P5 1 1 256\nab");
-    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(scratch.folder()); }), "16 bits"));
-  }
-  {
-    const Scratch scratch;
-    scratch.file("a.pgm", "P5 1 1 255\na");
-    scratch.file("sub/b.pgm", "P5 1 1 255\na");
-    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(scratch.folder()); }), "beside them (1 of 2)"));
-  }
-  {
-    const Scratch scratch;
-    scratch.file("a.txt", "no image");
-    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(scratch.folder()); }), "holds no PNG"));
+    for (const auto& [name, bytes] : files) scratch.file(name, bytes);
+    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(scratch.folder()); }), part));
     EXPECT_TRUE(has(read_error_of([&] { read_labels(scratch.folder()); }), "is a folder"));
   }
-  {
-    const Scratch scratch;
-    write_png(scratch.path("a.png"), 64, 64, 8, PNG_COLOR_TYPE_GRAY, std::vector<unsigned char>(4096, 9));
-    const std::string bytes = content(scratch.path("a.png"));
-    for (std::size_t cut = 9; cut < bytes.size(); cut += 5) {
-      const std::string error = read_error_of([&] { read_table<float>(scratch.file("c.png", bytes.substr(0, cut))); });
-      EXPECT_TRUE(has(error, "PNG"));
-    }
-  }
+  const Scratch scratch;
+  write_png(scratch.path("a.png"), 64, 64, 8, PNG_COLOR_TYPE_GRAY, std::vector<unsigned char>(4096, 9));
+  const std::string bytes = content(scratch.path("a.png"));
+  for (std::size_t cut = 9; cut < bytes.size(); cut += 5)
+    EXPECT_TRUE(has(read_error_of([&] { read_table<float>(scratch.file("c.png", bytes.substr(0, cut))); }), "PNG"));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@ import pytest
 from pacewise import SelfPacedSparseCoder, datasets, pace_weights
 
 DATA = datasets.synthetic(60, 16, 3, random_state=2).data
-LINEAR = {"none": 1.0, "sample": 1.0, "feature": 1.0, "element": 1.0}
 
 
 def normalized(coder, X):
@@ -38,8 +37,8 @@ def recomputed(coder, X, W):
     B, S, o = coder.components_, coder.codes_, coder.options_
     v = np.ones_like(X) if coder.step_weights_ is None else spread(coder, coder.step_weights_, X.shape)
     R = X - S @ B
-    parts = {"fit": (W * v * R**2).sum(), "sparsity": coder.beta_ * np.abs(S).sum() + o["l2"] * (S**2).sum(),
-             "manifold": 0.0, "consistency": 0.0}  # fmt: skip
+    p = coder.beta_ * np.ones(len(B)) if o["atom_penalty"] is None else coder.beta_ * np.asarray(o["atom_penalty"])
+    parts = {"fit": (W * v * R**2).sum(), "sparsity": np.abs(S).sum(0) @ p + o["l2"] * (S**2).sum(), "manifold": 0.0, "consistency": 0.0}
     gradient = -2 * (W * v * R) @ B.T + 2 * o["l2"] * S
     certificate = {"consistency": 0.0}
     if coder.alpha_ > 0:
@@ -51,12 +50,14 @@ def recomputed(coder, X, W):
         parts["consistency"] = coder.gamma_ * (((H - Q @ S.T) ** 2).sum() + o["eta"] * (Q**2).sum())
         gradient += -2 * coder.gamma_ * (H - Q @ S.T).T @ Q
         certificate["consistency"] = np.abs(Q @ (S.T @ S + o["eta"] * np.eye(len(B))) - H @ S).max() / np.abs(H @ S).max()
-    distance = np.where(S != 0, np.abs(gradient + coder.beta_ * np.sign(S)), np.maximum(np.abs(gradient) - coder.beta_, 0))
+    pull = -gradient if o["positive_codes"] else np.abs(gradient)
+    distance = np.where(S != 0, np.abs(gradient + p * np.sign(S)), np.maximum(pull - p, 0))
     certificate["codes"] = distance.max() / np.abs(2 * (W * v * X) @ B.T).max()
     # a projected step along the gradient, as long as the largest curvature allows
     curvature = ((W * v).T @ S**2).max(0)
     used = curvature > 0
     moved = B[used] + (S.T @ (W * v * R))[used] / curvature[used, None]
+    moved = np.maximum(moved, 0) if o["positive_atoms"] else moved
     moved /= np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1)
     certificate["dictionary"] = np.linalg.norm(moved - B[used], axis=1).max()
     loss = losses(coder, R, W)
@@ -69,6 +70,8 @@ def recomputed(coder, X, W):
 PACES = {
     "descending": {},
     "descending, given scale": {"lambda_scale": 3.0},
+    "penalties of atoms, signs": {"pace": "quantile", "pace_iter": 4, "polish": 4, "positive_codes": True, "positive_atoms": True,
+                                  "atom_penalty": np.linspace(0.5, 2, 8)},
     "quantile": {"pace": "quantile", "pace_iter": 4, "polish": 4},
     "quantile, polish=0": {"pace": "quantile", "pace_iter": 4, "final": 0.9, "polish": 0},
     "geometric": {"pace": "geometric", "polish": 4},
@@ -98,6 +101,12 @@ def test_recomputed_from_attributes(level, pace, graph, missing, rng):
         assert coder.certificate_[name] == pytest.approx(value, rel=1e-3, abs=1e-11), name
     if coder.stage_ is None:
         np.testing.assert_allclose(coder.loss_, loss, rtol=1e-7, atol=1e-12)
+    if coder.options_["pace"] != "descending" and level != "none":
+        np.testing.assert_allclose(coder.weights_, pace_weights(coder.loss_, coder.lambda_), atol=1e-12)
+    assert sum(coder.objective_parts_.values()) == pytest.approx(coder.objective_, abs=1e-9 * sum(map(abs, coder.objective_parts_.values())))
+    assert (np.linalg.norm(coder.components_, axis=1) <= 1 + 1e-9).all()
+    if coder.positive_codes:
+        assert min(coder.codes_.min(), coder.components_.min(), coder.transform(X).min()) == 0
     assert all(figure.same for figure in coder.verify(X, sample_weight=weight if missing else None))
 
 

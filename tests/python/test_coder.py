@@ -20,7 +20,6 @@ from sklearn.cluster import KMeans
 from sklearn.covariance import EllipticEnvelope
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import pacewise
@@ -38,69 +37,6 @@ def X():
     return pacewise.datasets.synthetic(60, 16, 3, random_state=2).data
 
 
-@pytest.mark.parametrize("level", ["none", "sample", "feature", "element"])
-@pytest.mark.parametrize("normalize", ["unit", "standard", "none"])
-def test_objective_recomputed_from_raw_data(X, level, normalize):
-    coder = quick(level=level, normalize=normalize, polish=0).fit(X)
-    data = {
-        "unit": X / np.linalg.norm(X, axis=1, keepdims=True),
-        "standard": (X - X.mean(0)) / X.std(0),
-        "none": X,
-    }[normalize]
-    o = coder.options_
-    parts = pacewise.objective(
-        data, coder.components_, coder.codes_, beta=coder.beta_, level=level, lam=coder.lambda_, pace_weights=coder.weights_,
-        laplacian=coder.laplacian_, alpha=o["alpha"], incidence=coder.incidence_, consistency=coder.consistency_,
-        gamma=o["gamma"], eta=o["eta"],
-    )  # fmt: skip
-    # weights_ are those of the final losses: they can only lower fit and pace, and the other parts do not depend on them
-    weighed, reported = (p["fit"] + p["pace"] for p in (parts, coder.objective_parts_))
-    size = parts["fit"] + abs(parts["pace"])
-    assert -1e-4 * size <= weighed - reported <= 1e-9 * size
-    assert sum(coder.objective_parts_.values()) == pytest.approx(coder.objective_, abs=1e-9 * sum(abs(p) for p in parts.values()))
-    assert parts["consistency"] == pytest.approx(coder.objective_parts_["consistency"], rel=1e-9)
-    assert parts["sparsity"] == pytest.approx(coder.objective_parts_["sparsity"], rel=1e-9)
-    assert parts["manifold"] == pytest.approx(coder.objective_parts_["manifold"], rel=1e-9)
-    residual = (data - coder.codes_ @ coder.components_) ** 2
-    units = {"none": residual.sum(1), "sample": residual.sum(1), "feature": residual.sum(0), "element": residual}[level]
-    np.testing.assert_allclose(coder.loss_, units, rtol=1e-7, atol=1e-12)
-    if level != "none":
-        np.testing.assert_allclose(coder.weights_, pacewise.pace_weights(coder.loss_, coder.lambda_), atol=1e-12)
-
-
-@pytest.mark.parametrize("level, graph", [("none", "hypergraph"), ("sample", "none"), ("feature", "none"), ("element", "hypergraph")])
-def test_penalties_and_signs(X, level, graph):
-    p = np.linspace(0.5, 2, 8)
-    # lambda is held at the end: without polish the objective keeps its pace
-    coder = quick(
-        level=level, graph=graph, normalize="none", polish=0, step_tol=1e-9, tol=1e-13, max_iter=3000, l2=0.2,
-        atom_penalty=p, positive_codes=True, positive_atoms=True,
-    ).fit(np.abs(X))  # fmt: skip
-    B, S, o = coder.components_, coder.codes_, coder.options_
-    assert (B >= 0).all() and (S >= 0).all() and S.any() and B.any()
-    assert (np.linalg.norm(B, axis=1) <= 1 + 1e-9).all()
-    assert max(coder.certificate_.values()) < 1e-5
-    parts = coder.objective_parts_
-    assert parts["sparsity"] == pytest.approx(coder.beta_ * (S * p).sum() + 0.2 * (S**2).sum(), rel=1e-9)
-    if graph != "none":
-        L, H, Q = coder.laplacian_.toarray(), coder.incidence_.toarray(), coder.consistency_
-        assert parts["manifold"] == pytest.approx(o["alpha"] * np.trace(S.T @ L @ S), rel=1e-9)
-        expected = o["gamma"] * (((H - Q @ S.T) ** 2).sum() + o["eta"] * (Q**2).sum())
-        assert parts["consistency"] == pytest.approx(expected, rel=1e-9)
-    residual = (np.abs(X) - S @ B) ** 2
-    if level == "none":
-        assert parts["fit"] == pytest.approx(residual.sum(), rel=1e-9)
-    else:
-        loss = {"sample": residual.sum(1), "feature": residual.sum(0), "element": residual}[level]
-        v = np.maximum(1 - loss / coder.lambda_, 0) if np.isfinite(coder.lambda_) else np.ones_like(loss)
-        np.testing.assert_allclose(coder.weights_, v, atol=1e-7)
-        paced = (v * loss).sum() + (coder.lambda_ * (v**2 / 2 - v)).sum()
-        size = (v * loss).sum() + abs(parts["pace"])
-        assert -1e-4 * size <= paced - parts["fit"] - parts["pace"] <= 1e-9 * size
-    # new samples keep the signs too
-    assert (coder.transform(np.abs(X)) >= 0).all()
-
-
 def test_starts(X):
     first = quick(level="none", graph="none", max_iter=3).fit(X)
     kept = quick(level="none", graph="none", max_iter=1, plain_iter=0, warm_iter=0, dict_init=first.components_, code_init=first.codes_).fit(X)
@@ -115,15 +51,11 @@ def test_starts(X):
 def test_groups_share_a_weight(X):
     group = dict(level="group", pace_iter=None, alpha=0, gamma=0, lambda_scale=1)
     by_label = quick(**group, groups=np.repeat(["left", "right"], 8)).fit(X)
-    assert (by_label.weights_[:, :8] == by_label.weights_[:, :1]).all() and (by_label.weights_[:, 8:] == by_label.weights_[:, 8:9]).all()
-    average = np.kron(np.eye(2), np.full((8, 8), 1 / 8))
-    by_matrix = quick(**group, groups=average).fit(X)
+    assert (by_label.weights_ == by_label.weights_[:, [0, 8]].repeat(8, 1)).all()
+    by_matrix = quick(**group, groups=np.kron(np.eye(2), np.full((8, 8), 1 / 8))).fit(X)
     np.testing.assert_allclose(by_matrix.weights_, by_label.weights_, atol=1e-6)
     windows = quick(**group, shape=(4, 4), window=3).fit(X)
-    assert windows.options_["shape"] == "4x4" and windows.weights_.shape == X.shape
-    assert windows.mend(X).shape == windows.entry_confidence(X).shape == X.shape
-    with pytest.raises(pacewise.Error, match="shape = 3x4: must be rows x columns of the 16 features"):
-        quick(**group, shape=(3, 4)).fit(X)
+    assert windows.options_["shape"] == "4x4" and windows.mend(X).shape == windows.weights_.shape == X.shape
 
 
 def test_atoms_and_beta_are_chosen(X):
@@ -132,14 +64,6 @@ def test_atoms_and_beta_are_chosen(X):
     assert coder.components_.shape[0] == best["atoms"] == coder.options_["n_components"]
     assert coder.options_["beta_ratio"] == best["beta_ratio"] and any("were chosen" in note for note in coder.notes_)
     assert quick(beta="auto").fit(X).components_.shape[0] == 8
-
-
-def test_defaults_are_those_of_the_robust_preset():
-    preset, coder = pacewise.preset_options("robust"), SelfPacedSparseCoder()
-    for name, value in coder.get_params().items():
-        if value is not None and name in preset:
-            assert value == preset[name] or (value == "auto" and preset[name] is None), name
-    assert pacewise.preset_options("paper")["pace"] == "geometric"
 
 
 def test_corrupted_entries_are_found(corrupted):
@@ -179,24 +103,17 @@ def test_contamination_is_the_share_called_outliers(corrupted):
             clone(coder).set_params(contamination=wrong).fit(bunch.data)
 
 
-def test_entries_judged_by_codes_that_have_not_seen_them(rng):
+def test_entries_judged_by_codes_that_have_not_seen_them():
     """As many atoms as features reproduce every entry: only codes without it can tell that it is wrong."""
     bunch = pacewise.datasets.synthetic(300, 24, 3, corrupted=0.03, random_state=2)
     coder = SelfPacedSparseCoder(48, beta=0.02, level="none", graph="none", random_state=0).fit(bunch.data)
     wrong = bunch.corrupted.ravel()
     seen, unseen = (roc_auc_score(wrong, -coder.entry_confidence(bunch.data, folds=folds).ravel()) for folds in (0, 5))
     assert unseen > max(0.9, seen + 0.02)
-    # few features: five folds without being asked, and no sample's scores depend on the others
+    # few features: five folds without being asked
     assert (coder.entry_confidence(bunch.data) == coder.entry_confidence(bunch.data, folds=5)).all()
-    np.testing.assert_allclose(coder.entry_confidence(bunch.data[40:50]), coder.entry_confidence(bunch.data)[40:50], atol=1e-6)
-    # more folds than features: each is judged alone, whatever its own value
-    other = bunch.data.copy()
-    other[:, 7] += 1
-    before, after = (coder.entry_confidence(X, folds=100) for X in (bunch.data, other))
-    assert (after[:, 7] < before[:, 7] - 0.1).mean() > 0.5
-    for folds in (1, -2):
-        with pytest.raises(pacewise.Error, match=f"folds = {folds}: must be 0 or an integer >= 2"):
-            coder.score_samples(bunch.data, folds=folds)
+    with pytest.raises(pacewise.Error, match="folds = 1: must be 0 or an integer >= 2"):
+        coder.score_samples(bunch.data, folds=1)
 
 
 def test_find_wrong_cells(corrupted):
@@ -307,53 +224,26 @@ def test_models_survive(how, tmp_path):
     assert vars(again).keys() == vars(coder).keys()
 
 
-def test_models_of_version_1_still_load():
-    data = np.loadtxt(FIXTURES / "data.csv", delimiter=",")
-    for precision in ("double", "single"):
-        program = SelfPacedSparseCoder.load(FIXTURES / f"version1_{precision}.pw")
-        expected = np.loadtxt(FIXTURES / f"version1_{precision}_codes.csv", delimiter=",")
-        np.testing.assert_allclose(program.transform(data), expected, atol=1e-5)
-        with pytest.raises(pacewise.Error, match="offset_"):
-            program.predict(data)
+def test_files_of_other_kinds(X, tmp_path):
+    """Old models and files that are none, whole and cut: each kind is tested in C++."""
+    old = SelfPacedSparseCoder.load(FIXTURES / "version1_single.pw")
+    codes = np.loadtxt(FIXTURES / "version1_single_codes.csv", delimiter=",")
+    np.testing.assert_allclose(old.transform(np.loadtxt(FIXTURES / "data.csv", delimiter=",")), codes, atol=1e-5)
+    with pytest.raises(pacewise.Error, match="offset_"):
+        old.predict(np.ones((1, 6)))
     with pytest.raises(pacewise.Error, match="is a checkpoint"):
         SelfPacedSparseCoder.load(FIXTURES / "version1_checkpoint.pw")
-
-
-def test_load_refuses_other_files(tmp_path):
-    np.savez(tmp_path / "other.npz", a=np.ones(3))
-    with pytest.raises(pacewise.Error, match="other.npz: is not a Pacewise model"):
-        SelfPacedSparseCoder.load(tmp_path / "other.npz")
-    for content in (b"", b"PACEWISE model of the program", b"PK\x03\x04 cut off"):
-        (tmp_path / "other.pw").write_bytes(content)
-        with pytest.raises(pacewise.Error, match=r"other.pw: is (not a Pacewise model|cut short)"):
-            SelfPacedSparseCoder.load(tmp_path / "other.pw")
+    coder, path = quick().fit(X), tmp_path / "m.pw"
+    coder.save(path)
+    for content in (b"", b"PACEWISE model of the program", b"PK\x03\x04 cut off", path.read_bytes()[:-9]):
+        path.write_bytes(content)
+        with pytest.raises(pacewise.Error, match=r"m.pw: .*(not a Pacewise model|cut short)"):
+            SelfPacedSparseCoder.load(path)
     with pytest.raises(FileNotFoundError):
         SelfPacedSparseCoder.load(tmp_path / "nowhere.pw")
-
-
-def test_damaged_models_are_refused_by_name(X, tmp_path):
-    quick().fit(X).save(tmp_path / "m.pw")
-    whole = (tmp_path / "m.pw").read_bytes()
-    for at in range(0, len(whole), max(1, len(whole) // 40)):
-        (tmp_path / "m.pw").write_bytes(whole[:at])
-        with pytest.raises(pacewise.Error, match="m.pw"):
-            SelfPacedSparseCoder.load(tmp_path / "m.pw")
-
-
-def test_a_model_that_cannot_be_written_leaves_the_old_one(X, tmp_path):
-    coder = quick().fit(X)
-    with pytest.raises(OSError, match="nowhere"):
-        coder.save(tmp_path / "nowhere" / "m.pw")
-    with pytest.raises(OSError, match="No space left"):
-        coder.save("/dev/full")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_pipeline_and_grid_search(X):
-    labels = make_pipeline(quick(), KMeans(3, n_init=3, random_state=0)).fit_predict(X)
-    assert labels.shape == (60,)
-    search = GridSearchCV(quick(level="none", graph="none"), {"beta": [0.02, 1.5]}, cv=2, scoring=lambda c, X: -np.abs(X - c.reconstruct(X)).mean())
-    assert search.fit(X).best_params_ == {"beta": 0.02}
+    for target, words in ((tmp_path / "nowhere" / "m.pw", "nowhere"), ("/dev/full", "No space left")):
+        with pytest.raises(OSError, match=words):
+            coder.save(target)
 
 
 @pytest.mark.parametrize("level", ["element", "sample", "feature", "none"])
@@ -418,7 +308,7 @@ def test_interrupt_within_a_second(rng, fitted):
 
 
 def test_other_threads_run_during_a_fit(rng):
-    X = rng.standard_normal((800, 100))
+    X = rng.standard_normal((3000, 200))
     ticks, done = [], threading.Event()
 
     def tick():
@@ -428,35 +318,24 @@ def test_other_threads_run_during_a_fit(rng):
     ticker = threading.Thread(target=tick)
     ticker.start()
     began = time.monotonic()
-    quick(n_components=64, max_seconds=1).fit(X)
+    coder = SelfPacedSparseCoder(128, beta=0.05, random_state=0, max_seconds=1).fit(X)
     took = time.monotonic() - began
     done.set()
     ticker.join()
     assert len([t for t in ticks if t > began]) > 10 * min(took, 1)
-
-
-def test_time_limit(rng):
-    coder = SelfPacedSparseCoder(128, beta=0.05, random_state=0, max_seconds=0.2).fit(rng.standard_normal((3000, 200)))
     assert coder.termination_ == "time_limit"
 
 
-def test_verbose_prints_a_table(X, capsys):
+def test_verbose_table_and_bar(X, capsys):
     coder = quick(verbose=1).fit(X)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:3] == ["iter", "phase", "lambda"]
-    assert len(lines) == coder.n_iter_ + 1
-
-
-def test_verbose_bar(X, capsys):
-    coder = quick(verbose="bar").fit(X)
+    assert lines[0].split()[:3] == ["iter", "phase", "lambda"] and len(lines) == coder.n_iter_ + 1
+    quick(verbose="bar").fit(X)
     out, err = capsys.readouterr()
-    assert out == ""
     drawings = err.rstrip("\n").split("\r")[1:]
-    assert drawings and err.endswith("\n")
+    assert out == "" and drawings and err.endswith("\n")
     assert re.match(rf"fit 100%\|█+\| {coder.n_iter_}/{coder.n_iter_} \[", drawings[-1])
     assert all(re.match(r"fit +\d+%\|[█ ]{24}\| \d+/\d+ \[", drawing) for drawing in drawings)
-    with pytest.raises(pacewise.Error, match="verbose"):
-        quick(verbose="loud").fit(X)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -483,34 +362,30 @@ def test_no_hidden_copy_on_the_way_in(dtype):
 
 def test_set_output(X):
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(16)], index=[f"row {i}" for i in range(60)])
-    coder = quick().set_output(transform="pandas").fit(frame)
-    names = [f"selfpacedsparsecoder{k}" for k in range(8)]
-    for codes in (coder.transform(frame), quick().set_output(transform="pandas").fit_transform(frame)):
-        assert isinstance(codes, pd.DataFrame) and list(codes.columns) == names and (codes.index == frame.index).all()
-    assert list(coder.get_feature_names_out()) == names
+    coder = quick().set_output(transform="pandas")
+    for codes in (coder.fit_transform(frame), coder.transform(frame)):
+        assert list(codes.columns) == list(coder.get_feature_names_out()) == [f"selfpacedsparsecoder{k}" for k in range(8)]
+        assert (codes.index == frame.index).all()
     assert (coder.feature_names_in_ == frame.columns).all()
 
 
-@pytest.mark.parametrize("method", ["reconstruct", "mend", "impute", "entry_confidence"])
-def test_what_has_the_shape_of_the_data_keeps_names_and_index(X, method):
+def test_what_has_the_shape_of_the_data_keeps_names_and_index(X):
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(16)], index=[f"row {i}" for i in range(60)])
     frame.iloc[3, 5] = np.nan
     coder = quick(graph="none").fit(frame)
-    values = getattr(coder, method)(frame)
-    assert isinstance(values, pd.DataFrame) and (values.columns == frame.columns).all() and (values.index == frame.index).all()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # X has no names, the coder has
-        for plain in (frame.to_numpy(), frame.to_numpy().tolist()):
-            alone = getattr(coder, method)(plain)
-            assert type(alone) is np.ndarray
-            np.testing.assert_array_equal(values.to_numpy(), alone)
-        asked = getattr(clone(coder).set_output(transform="pandas").fit(frame), method)(frame.to_numpy())
-        assert isinstance(asked, pd.DataFrame) and (asked.columns == frame.columns).all()
-        numbered = getattr(coder, method)(pd.DataFrame(frame.to_numpy()))
-        assert list(numbered.columns) == list(range(16))
-        assert len(coder.find_wrong_cells(frame.to_numpy().tolist())) == len(coder.find_wrong_cells(frame))
-    with config_context(transform_output="pandas"):
-        assert isinstance(getattr(coder, method)(frame), pd.DataFrame)
+    asking = clone(coder).set_output(transform="pandas").fit(frame)
+    for name in ("reconstruct", "mend", "impute", "entry_confidence"):
+        method = getattr(coder, name)
+        values = method(frame)
+        assert isinstance(values, pd.DataFrame) and (values.columns == frame.columns).all() and (values.index == frame.index).all()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # X has no names, the coder has
+            for plain in (frame.to_numpy(), frame.to_numpy().tolist()):
+                assert type(method(plain)) is np.ndarray
+                np.testing.assert_array_equal(values.to_numpy(), method(plain))
+            assert (getattr(asking, name)(frame.to_numpy()).columns == frame.columns).all()
+            assert list(method(pd.DataFrame(frame.to_numpy())).columns) == list(range(16))
+            assert len(coder.find_wrong_cells(frame.to_numpy().tolist())) == len(coder.find_wrong_cells(frame))
 
 
 def test_sample_weight_is_routed(X):
@@ -538,16 +413,3 @@ def test_warns_at_max_iter(X):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         quick().fit(X)
-
-
-@pytest.mark.parametrize(
-    "wrong, words",
-    [
-        ({"preset": "fast"}, "preset"),
-        ({"mu": 1}, "mu"),
-        ({"regularizer_params": {"ratio": 0.5}}, "ratio"),
-    ],
-)
-def test_misuse_is_named(X, wrong, words):
-    with pytest.raises(pacewise.Error, match=words):
-        quick(**wrong).fit(X)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pacewise import SelfPacedSparseCoder, datasets, sparse_encode
+from pacewise import SelfPacedSparseCoder, sparse_encode
 
 WEIGHTS = (
     "a weight says how far a sample is to be trusted, it is not a count: it multiplies the fit, w (x - B s)^2 + beta |s|, and "
@@ -54,16 +54,6 @@ def test_a_weight_is_trust_and_not_a_count(rng):
     np.testing.assert_allclose(twice, sparse_encode(X, B, beta=0.2), atol=1e-9)
     np.testing.assert_allclose(sparse_encode(np.repeat(X, 2, 0), B, beta=0.4)[::2], sparse_encode(X, B, beta=0.4), atol=1e-9)
     assert np.abs(twice - sparse_encode(X, B, beta=0.4)).max() > 1e-2
-
-
-@pytest.mark.parametrize("level", ["none", "sample", "feature", "element"])
-def test_codes_of_a_sample_do_not_depend_on_its_batch(level):
-    data = datasets.synthetic(130, 16, 3, corrupted=0.1, random_state=4).data
-    coder = SelfPacedSparseCoder(10, level=level, final=0.8, polish=0, graph="none", random_state=0).fit(data)
-    together = coder.transform(data)
-    for i in range(0, 130, 13):
-        np.testing.assert_allclose(coder.transform(data[i : i + 1])[0], together[i], atol=1e-7)
-    np.testing.assert_allclose(coder.score_samples(data[40:70]), coder.score_samples(data)[40:70], atol=1e-6)
 
 
 def test_reasons_name_checks_that_exist():
