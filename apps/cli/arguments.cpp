@@ -123,7 +123,7 @@ void define_fit(Program& program) {
   c.file("--start-codes", a->start_codes, "Start from these codes, one sample in a row");
   const auto options = std::make_shared<TableOptions>(c.app(), std::vector<std::string>{"graph", "graph_space"});
   c.group("Run");
-  c.value("--precision", a->precision, "single|double", "Of all computations");
+  c.value("--precision", a->precision, "single|double", "Precision of all computations");
   c.number("--max-seconds", a->max_seconds, "S", "Stop after this time, with what there is")->check(within(above(0)));
   c.file("--checkpoint", a->checkpoint, "Write the state here every --every iterations and when interrupted");
   c.value("--every", a->every, "N", "Iterations between checkpoints")->check(within(above(0)));

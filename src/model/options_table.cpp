@@ -180,7 +180,7 @@ std::vector<Option> make_table() {
   t.add("beta_ratio", "", &O::beta_ratio,
         "Used when beta is not given: beta as a share of the one at which all codes are zero", {0, 1},
         "1 is where all codes are zero");
-  t.add("l2", "", &O::l2, "Weight of the squared codes beside their sizes: the elastic net", at_least(0));
+  t.add("l2", "", &O::l2, "Weight of the squared codes; with beta the elastic net", at_least(0));
   t.add("atom_penalty", "", &O::atom_penalty, "Factors of beta, one for each atom; without them all are 1",
         at_least(0));
   t.add("positive_codes", "", &O::positive_codes, "Codes >= 0");
@@ -192,14 +192,14 @@ std::vector<Option> make_table() {
         "Samples to unit norm, features to mean 0 and deviation 1 (standard) or the like without gross outliers "
         "(robust), or nothing");
   t.add("missing", "", &O::missing, "A value that means missing, as NaN does: -999, or the no-data value of a picture");
-  t.add("offset", "b", &O::offset, "Learn a number for each feature that is added to what atoms make");
+  t.add("offset", "b", &O::offset, "Learn an offset for each feature, which is added to B S");
 
   t.group("Self-paced weights");
   t.add("level", "", &O::level, "What carries a weight; none is ordinary sparse coding");
-  t.add("groups", "", &O::groups, "Level group: a label for each feature; those of one label share a weight",
+  t.add("groups", "", &O::groups, "Level group: a label for each feature; features of one label share a weight",
         at_least(0));
-  t.add("shape", "", &O::shape, "Level group: features are the pixels of images, row after row");
-  t.add("window", "", &O::window, "Level group: .. and this odd number is the side of the square around each pixel",
+  t.add("shape", "", &O::shape, "Level group: the features are the pixels of images of this shape, row after row");
+  t.add("window", "", &O::window, "Level group, with shape: the side of the square around each pixel, an odd number",
         at_least(1));
   t.add("regularizer", "F", &O::regularizer, "How weights fall with the loss");
   for_each_regularizer(
@@ -218,7 +218,7 @@ std::vector<Option> make_table() {
         {0, 0.5, true, false});
   t.add("stage_iter", "", &O::stage_iter, "Descending pace: iterations at every lambda", at_least(1));
   t.add("plain_iter", "", &O::plain_iter, "Iterations of plain sparse coding at the start", at_least(0));
-  t.add("warm_iter", "", &O::warm_iter, "Then iterations with the graph terms, before the pace", at_least(0));
+  t.add("warm_iter", "", &O::warm_iter, "Iterations with the graph terms after that, before the pace", at_least(0));
   t.add("polish", "", &O::polish, "At most this many iterations with all weights 1 at the end", at_least(0));
   t.add("contamination", "", &O::contamination,
         "Share of the training samples that are called outliers; else those with unusual scores",
