@@ -78,14 +78,17 @@ class Command {
     input(name, source.path, help);
   }
   void reading(DataSource& source) {
-    file("--variable", source.variable, "Which array of a .npz, .mat or HDF5 file", "NAME");
-    file("--label-column", source.label_column, "CSV: the column that holds labels, a name or a number from 1", "NAME");
-    file("--id", source.id_column, "CSV: the column that names the samples; none: no column does", "NAME");
-    file("--columns", source.columns, "CSV: these columns alone, separated by commas", "NAMES");
-    file("--drop", source.drop, "CSV: all columns but these", "NAMES");
-    file("--categorical", source.categorical, "CSV: a column for each value of these; all: of every column of text",
-         "NAMES");
+    ReadOptions& o = source.options;
+    file("--variable", o.variable, "Which array of a .npz, .mat or HDF5 file", "NAME");
+    file("--label-column", o.label_column, "CSV: the column that holds labels, a name or a number from 1", "NAME");
+    file("--id", o.id_column, "CSV: the column that names the samples; none: no column does", "NAME");
+    names("--columns", o.columns, "CSV: these columns alone, separated by commas");
+    names("--drop", o.drop, "CSV: all columns but these");
+    names("--categorical", o.categorical, "CSV: a column for each value of these; all: of every column of text");
     threads(source.threads);
+  }
+  void names(const char* name, std::vector<std::string>& value, const char* help) {
+    app_.add_option(name, value, help)->group(group_)->type_name("NAMES")->delimiter(',')->allow_extra_args(false);
   }
   void threads(int& value) {
     app_.add_option("--threads", value, "Threads; results do not depend on it")

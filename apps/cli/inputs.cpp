@@ -40,23 +40,8 @@ Table<T> read_dense(const std::string& path, const ReadOptions& options, Console
   return table;
 }
 
-std::vector<std::string> list_of(const std::string& text) {
-  std::vector<std::string> list;
-  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
-    end = std::min(text.find(',', at), text.size());
-    list.push_back(text.substr(at, end - at));
-  }
-  return list;
-}
-
 ReadOptions options_of(const DataSource& source) {
-  ReadOptions options;
-  options.variable = source.variable;
-  options.label_column = source.label_column;
-  options.id_column = source.id_column;
-  options.columns = list_of(source.columns);
-  options.drop = list_of(source.drop);
-  options.categorical = list_of(source.categorical);
+  ReadOptions options = source.options;
   options.threads = source.threads;
   return options;
 }

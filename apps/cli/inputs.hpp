@@ -14,7 +14,7 @@ namespace pacewise::cli {
 /// How every command reads its data file.
 struct DataSource {
   std::string path;
-  std::string variable = {}, label_column = {}, id_column = {}, columns = {}, drop = {}, categorical = {};
+  ReadOptions options = {};  // all but the threads
   int threads = 0;
 };
 
