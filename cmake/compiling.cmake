@@ -34,7 +34,8 @@ function(pacewise_compile_options target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12
        AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      target_compile_options(${target} PRIVATE -Wno-restrict) # g++ 12 sees an overlap in "text" + std::string
+      target_compile_options(${target} PRIVATE -Wno-restrict # g++ 12 sees an overlap in "text" + std::string
+        -Wno-maybe-uninitialized) # .. and at -O1 members of a std::variant that holds another
     endif()
   endif()
   if(PACEWISE_SANITIZE)

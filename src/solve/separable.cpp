@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "algebra/dense.hpp"
 #include "algebra/simd.hpp"
@@ -13,63 +14,52 @@
 namespace pacewise {
 namespace {
 
-/// A sample that has a Gram matrix of its own
+/// A sample whose entries have weights of many sizes
 struct Sample {
   Index j = 0;
   Vector<std::int32_t> P;  // its working set
   Matrix<double> A;        // (B' diag(w v) B + C)_PP, to float precision
-  bool exact = false;      // in double
   double tol = 0;          // in the units of the gradient
-  double residual = 0;     // at its codes
 };
 
 struct Scratch {
   Scratch(Index m, Index r, const Tuning& tuning)
-      : path(r, tuning), c_local(r), penalty(r), s_local(r), order(r), roots(m), outside(r), rows(m) {}
+      : path(r, tuning), c_local(r), penalty(r), s_local(r), order(r), d(m), outside(r), rows(m), c(r, kBlock) {}
   LassoPath path;
-  Matrix<double> X, c, S, N;  // of a block
-  EigenMatrix<float> Xf, cf;
-  Matrix<double> A;  // r x r
-  double top = 1;
-  EigenMatrix<double> lacks, four, columns;  // of a nearly complete sample: E, four rows of it, as many columns of E E'
-  Matrix<float> weighted, gram;              // sqrt(w) o B_P and its Gram
-  Matrix<double> exact_weighted, exact_gram;
-  Vector<double> c_local, penalty, s_local, order, roots;
+  Vector<double> c_local, penalty, s_local, order, d;
   Vector<std::int32_t> outside, rows;
+  double top = 1;
+  Index given = 0;  // rows of the sample, without the padding
+  EigenMatrix<double> X, c, A, E, Y, C, S, N;
+  EigenMatrix<float> Xf, cf, rooted, gram;
   std::vector<Sample> samples = std::vector<Sample>(static_cast<std::size_t>(kBlock));
 };
 
-struct Worst : Largest {
-  int rounds = 0;
-  Worst& operator+=(const Worst& other) {
-    Largest::operator+=(other);
-    rounds = std::max(rounds, other.rounds);
-    return *this;
-  }
-};
-
 /// out_t = w_t b_(i_t) for `count` rows i of m
-template <class U>
-PACEWISE_WIDE_TEMPLATE void weigh_rows(const U* b, const std::int32_t* rows, const double* w, Index count, Index m,
-                                       U* __restrict out) {
+PACEWISE_WIDE_VECTORS void weigh_rows(const float* b, const std::int32_t* rows, const float* w, Index count, Index m,
+                                      float* __restrict out) {
   if (count == m)
-    for (Index t = 0; t < m; ++t) out[t] = static_cast<U>(w[t]) * b[t];
+    for (Index t = 0; t < m; ++t) out[t] = w[t] * b[t];
   else
-    for (Index t = 0; t < count; ++t) out[t] = static_cast<U>(w[t]) * b[rows[t]];
+    for (Index t = 0; t < count; ++t) out[t] = w[t] * b[rows[t]];
 }
 
-/// C (r x 4) = E Y' with E r x few and Y 4 x few, few a multiple of 4. Products this narrow cost a BLAS four times as
-/// much.
-PACEWISE_WIDE_VECTORS void multiply_four(const double* E, Index r, Index few, const double* Y, double* __restrict C) {
-  double *c0 = C, *c1 = c0 + r, *c2 = c1 + r, *c3 = c2 + r;
-  for (Index i = 0; i < 4 * r; ++i) C[i] = 0;
+/// C (r x wide) = E Y', E r x few and Y wide x few; few and wide are multiples of 4. For products this narrow a BLAS
+/// takes four times as long.
+PACEWISE_WIDE_VECTORS void multiply_narrow(const double* E, Index r, Index few, const double* Y, Index wide,
+                                           double* __restrict C) {
+  for (Index i = 0; i < r * wide; ++i) C[i] = 0;
   for (Index t = 0; t < few; t += 4) {
-    const double *e0 = E + t * r, *e1 = e0 + r, *e2 = e1 + r, *e3 = e2 + r, *y = Y + 4 * t;
-    for (Index i = 0; i < r; ++i) {
-      c0[i] += e0[i] * y[0] + e1[i] * y[4] + e2[i] * y[8] + e3[i] * y[12];
-      c1[i] += e0[i] * y[1] + e1[i] * y[5] + e2[i] * y[9] + e3[i] * y[13];
-      c2[i] += e0[i] * y[2] + e1[i] * y[6] + e2[i] * y[10] + e3[i] * y[14];
-      c3[i] += e0[i] * y[3] + e1[i] * y[7] + e2[i] * y[11] + e3[i] * y[15];
+    const double *e0 = E + t * r, *e1 = e0 + r, *e2 = e1 + r, *e3 = e2 + r;
+    for (Index l = 0; l < wide; l += 4) {
+      double *c0 = C + l * r, *c1 = c0 + r, *c2 = c1 + r, *c3 = c2 + r;
+      const double *y0 = Y + t * wide + l, *y1 = y0 + wide, *y2 = y1 + wide, *y3 = y2 + wide;
+      for (Index i = 0; i < r; ++i) {
+        c0[i] += e0[i] * y0[0] + e1[i] * y1[0] + e2[i] * y2[0] + e3[i] * y3[0];
+        c1[i] += e0[i] * y0[1] + e1[i] * y1[1] + e2[i] * y2[1] + e3[i] * y3[1];
+        c2[i] += e0[i] * y0[2] + e1[i] * y1[2] + e2[i] * y2[2] + e3[i] * y3[2];
+        c3[i] += e0[i] * y0[3] + e1[i] * y1[3] + e2[i] * y2[3] + e3[i] * y3[3];
+      }
     }
   }
 }
@@ -79,23 +69,37 @@ class Separable {
  public:
   Separable(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
             const StepOptions& options)
-      : p_(problem), B_(B), terms_(terms), tol_(options.tol), rounds_(options.max_rounds), tuning_(options.tuning) {
+      : p_(problem), B_(B), terms_(terms), tol_(options.tol), tuning_(options.tuning) {
     const Weights<T>& w = problem.weights;
     // one Gram matrix serves all: with weights of samples, c and the penalties are divided by them
     shared_ = w.entry.empty() && (all_one(w.sample) || terms.separable_only());
+    G_ = feature_gram<double>(B, w.feature);
+    if (shared_) G_ = terms.plus_quadratic(std::move(G_));
     float_data_ = shared_ && tol_ >= tuning_.float_data;
-    G_.resize(B.cols, B.cols);
-    eigen(G_) = feature_gram<double>(B, w.feature);
-    if (shared_ && !terms.separable_only()) eigen(G_) += eigen(terms.quadratic());
-    if (shared_ && !float_data_) return;
-    single_.resize_for_overwrite(B.rows, B.cols);
-    eigen(single_) = eigen(B).template cast<float>();
-    if (!w.entry.empty()) rows_ = eigen(B).transpose();
+    if (float_data_ || !shared_) single_ = eigen(B).template cast<float>();
+    if (w.entry.empty()) return;
+    rows_ = eigen(B).transpose();
   }
 
-  Worst solve_block(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
+  Largest solve_block(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
     load(first, count, scratch);
-    return shared_ ? solve_shared(first, count, S, scratch) : solve_weighted(first, count, S, scratch);
+    Largest worst;
+    Index left = 0;  // samples whose entries have weights of many sizes
+    for (Index j = first; j < first + count; ++j) {
+      double* c = scratch.c.col(j - first).data();
+      const double scale = 2 * max_norm(c, B_.cols), tol = std::max(tol_, 1e-13) * scale;
+      worst += {0, scale};
+      terms_.add_linear(j, c);
+      if (!shared_ && !set_rows(j, false, scratch)) {
+        scratch.samples[static_cast<std::size_t>(left)].j = j;
+        scratch.samples[static_cast<std::size_t>(left)].tol = tol;
+        scratch.c.col(left++) = scratch.c.col(j - first);
+      } else {
+        worst += {solve_sample(j, c, tol, S.col(j), scratch), 0};
+      }
+    }
+    if (left > 0) worst += {solve_weighted(left, S, scratch), 0};
+    return worst;
   }
 
  private:
@@ -103,186 +107,150 @@ class Separable {
     return p_.weights.sample.empty() ? 1 : static_cast<double>(p_.weights.sample[j]);
   }
 
-  /// X <- the block, c <- B'(w v X)
+  /// c <- B'(w v X)
   void load(Index first, Index count, Scratch& scratch) const {
-    if (float_data_) {
-      if (scratch.c.empty()) scratch.c.resize(B_.cols, kBlock);
-      scratch.Xf = eigen(p_.X.columns(first, count)).template cast<float>();
-      for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, scratch.Xf.col(j).data(), B_.rows);
-      scratch.cf.noalias() = eigen(single_).transpose() * scratch.Xf;
-      eigen(scratch.c.view().columns(0, count)) = scratch.cf.cast<double>();
-      return;
+    const auto times = [&](const auto& B, auto& X) {
+      using U = typename std::decay_t<decltype(X)>::Scalar;
+      X = eigen(p_.X.columns(first, count)).template cast<U>();
+      for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, X.col(j).data(), B_.rows);
+      return B.transpose() * X;
+    };
+    if (!float_data_) {
+      scratch.c.leftCols(count).noalias() = times(eigen(B_), scratch.X);
+    } else {
+      scratch.cf.noalias() = times(single_, scratch.Xf);
+      scratch.c.leftCols(count) = scratch.cf.template cast<double>();
     }
-    if (scratch.X.empty()) {
-      scratch.X.resize(B_.rows, kBlock);
-      scratch.c.resize(B_.cols, kBlock);
-      if (!shared_) {
-        scratch.S.resize(B_.cols, kBlock);
-        scratch.N.resize(B_.cols, kBlock);
-      }
-    }
-    const auto X = scratch.X.view().columns(0, count);
-    eigen(X) = eigen(p_.X.columns(first, count)).template cast<double>();
-    for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, X.col(j), X.rows);
-    eigen(scratch.c.view().columns(0, count)).noalias() = eigen(B_).transpose() * eigen(X);
   }
 
-  double tolerance(double scale) const { return std::max(tol_, 1e-13) * scale; }
-  double scale_of(const double* c) const { return 2 * max_norm(c, B_.cols); }
-
-  Worst solve_shared(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
-    Worst worst;
+  /// Returns the KKT residual
+  double solve_sample(Index j, double* c, double tol, T* s, Scratch& scratch) const {
     const Index r = B_.cols;
-    for (Index j = 0; j < count; ++j) {
-      double* c = scratch.c.col(j);
-      const double scale = scale_of(c), weight = sample_weight(first + j);
-      worst.scale = std::max(worst.scale, scale);
-      T* s = S.col(first + j);
-      if (!(weight > 0)) {  // nothing but the penalty is left
-        for (Index k = 0; k < r; ++k)
-          if (terms_.penalty()[k] > 0) s[k] = 0;
-        continue;
-      }
-      terms_.add_linear(first + j, c);
-      for (Index k = 0; k < r; ++k) {
-        c[k] /= weight;
-        scratch.penalty[k] = terms_.penalty()[k] / weight;
-        scratch.s_local[k] = static_cast<double>(s[k]);
-      }
-      const Lasso lasso{G_, c, scratch.penalty.data(), terms_.positive(), tolerance(scale) / weight};
-      const double residual = scratch.path.solve(lasso, scratch.s_local.data());
-      worst.gap = std::max(worst.gap, weight * finish(lasso, residual, scratch.s_local.data(), s, scratch));
+    if (!(max_norm(c, r) > 0)) {  // nothing but the penalty is left
+      std::fill_n(s, r, T(0));
+      return 0;
     }
-    worst.rounds = 1;
-    return worst;
+    const double unit = shared_ ? sample_weight(j) : 1;
+    for (Index k = 0; k < r; ++k) {
+      c[k] /= unit;
+      scratch.penalty[k] = terms_.penalty()[k] / unit;
+      scratch.s_local[k] = static_cast<double>(s[k]);
+    }
+    Lasso lasso{{G_.data(), r, r}, c, scratch.penalty.data(), terms_.positive(), tol / unit};
+    if (!shared_) {
+      scratch.A.resize(r, r);
+      lasso.A = {scratch.A.data(), r, r};
+      lasso.columns = [&](std::span<const std::int32_t> atoms) { add_columns(atoms, scratch); };
+    }
+    const double residual = scratch.path.solve(lasso, scratch.s_local.data());
+    for (Index k = 0; k < r; ++k) s[k] = static_cast<T>(scratch.s_local[k]);
+    return unit * (std::is_same_v<T, double> ? residual : rounded_residual(lasso, s, scratch));
   }
 
-  /// The solution as T has it, and its KKT residual
-  double finish(const Lasso& l, double residual, const double* s, T* out, Scratch& scratch) const {
-    for (Index k = 0; k < B_.cols; ++k) out[k] = static_cast<T>(s[k]);
-    if constexpr (std::is_same_v<T, double>) return residual;
+  /// The KKT residual at codes rounded to T
+  double rounded_residual(const Lasso& l, const T* s, Scratch& scratch) const {
     auto g = eigen(scratch.c_local);
     g = -Eigen::Map<const Eigen::VectorXd>(l.c, B_.cols);
     for (Index k = 0; k < B_.cols; ++k)
-      if (out[k] != T(0)) g += static_cast<double>(out[k]) * eigen(l.A).col(k);
+      if (s[k] != T(0)) g += static_cast<double>(s[k]) * eigen(l.A).col(k);
     double most = 0;
     for (Index k = 0; k < B_.cols; ++k)
-      most = std::max(most, kkt_distance(2 * g[k], static_cast<double>(out[k]), l.penalty[k], l.positive));
+      most = std::max(most, kkt_distance(2 * g[k], static_cast<double>(s[k]), l.penalty[k], l.positive));
     return most;
   }
 
-  /// Whether nearly all entries of sample j have its largest weight. Then
-  ///   A_j = top G + C - E E',  E = (sqrt(w_top - w_i) b_i') over the few rows i that have less  (r x few).
-  bool nearly_complete(Index j, Scratch& scratch) const {
+  /// The rows i that make A_j = top G + C + sum_i d_i b_i b_i': where nearly all entries have the largest weight, those
+  /// that lack some of it, d_i = w_ij v_ij - f_i top. Else all of them if asked for, with top = 0; false if not. E:
+  /// their b_i, in columns.
+  bool set_rows(Index j, bool all, Scratch& scratch) const {
     const Weights<T>& w = p_.weights;
+    const Index m = B_.rows;
     const double v = sample_weight(j);
+    Index count = 0;
     scratch.top = v;
-    scratch.lacks.resize(B_.cols, 0);
-    if (w.entry.empty()) return true;
-    const T* entry = w.entry.col(j);
-    const T most = *std::max_element(entry, entry + B_.rows);
-    Index few = 0;
-    for (Index i = 0; i < B_.rows; ++i) {
-      scratch.rows[few] = static_cast<std::int32_t>(i);
-      few += entry[i] < most ? 1 : 0;
+    if (!w.entry.empty()) {
+      const T* entry = w.entry.col(j);
+      const T most = *std::max_element(entry, entry + m);
+      for (Index i = 0; i < m; ++i) {
+        scratch.rows[count] = static_cast<std::int32_t>(i);
+        count += entry[i] < most ? 1 : 0;
+      }
+      const bool few = static_cast<double>(count) <= tuning_.nearly_complete * static_cast<double>(m);
+      if (!few && !all) return false;
+      scratch.top = few ? v * static_cast<double>(most) : 0;
+      if (!few) std::iota(scratch.rows.begin(), scratch.rows.begin() + (count = m), 0);
+      for (Index t = 0; t < count; ++t) {
+        const Index i = scratch.rows[t];
+        const double f = w.feature.empty() ? 1 : static_cast<double>(w.feature[i]);
+        scratch.d[t] = f * (v * static_cast<double>(entry[i]) - scratch.top);
+      }
     }
-    if (static_cast<double>(few) > tuning_.nearly_complete * static_cast<double>(B_.rows)) return false;
-    scratch.top = v * static_cast<double>(most);
-    scratch.lacks.resize(B_.cols, (few + 3) / 4 * 4);
-    scratch.lacks.rightCols(scratch.lacks.cols() - few).setZero();
-    for (Index t = 0; t < few; ++t) {
-      const Index i = scratch.rows[t];
-      const double f = w.feature.empty() ? 1 : static_cast<double>(w.feature[i]);
-      scratch.lacks.col(t) = std::sqrt(f * (scratch.top - v * static_cast<double>(entry[i]))) * rows_.col(i);
-    }
+    scratch.given = count;
+    scratch.E.setZero(B_.cols, (count + 3) / 4 * 4);
+    for (Index t = 0; t < count; ++t) scratch.E.col(t) = rows_.col(scratch.rows[t]);
     return true;
   }
 
-  /// By the path, for which columns of A_j are made as atoms join. Returns the KKT residual.
-  double solve_nearly_complete(const Sample& sample, const double* c, double* s, T* out, Scratch& scratch) const {
-    if (!(scratch.top > 0) && terms_.separable_only()) {  // nothing but the penalty is left
-      for (Index k = 0; k < B_.cols; ++k)
-        if (terms_.penalty()[k] > 0) out[k] = 0;
-      return 0;
+  /// Columns of A_j
+  void add_columns(std::span<const std::int32_t> atoms, Scratch& scratch) const {
+    EigenMatrix<double>&E = scratch.E, &Y = scratch.Y, &C = scratch.C;
+    Y.setZero(std::ssize(atoms) + 3 - (std::ssize(atoms) + 3) % 4, E.cols());
+    C.resize(B_.cols, Y.rows());
+    for (Index l = 0; const Index k : atoms) {
+      const double* b = B_.col(k);
+      for (Index t = 0; t < scratch.given; ++t) Y(l, t) = scratch.d[t] * b[scratch.rows[t]];
+      ++l;
     }
-    if (scratch.A.empty()) scratch.A.resize(B_.cols, B_.cols);
-    scratch.columns.resize(B_.cols, 4);
-    scratch.four.setZero(4, scratch.lacks.cols());
-    const EigenMatrix<double>& E = scratch.lacks;
-    EigenMatrix<double>&Y = scratch.four, &EY = scratch.columns;
-    const auto columns = [&](std::span<const std::int32_t> atoms) {
-      for (; !atoms.empty(); atoms = atoms.subspan(std::min<std::size_t>(4, atoms.size()))) {
-        const auto four = atoms.first(std::min<std::size_t>(4, atoms.size()));
-        for (Index l = 0; const Index k : four) Y.row(l++) = E.row(k);
-        multiply_four(E.data(), E.rows(), E.cols(), Y.data(), EY.data());
-        for (Index l = 0; const Index k : four) {
-          auto column = eigen(scratch.A).col(k);
-          column = scratch.top * eigen(G_).col(k) - EY.col(l++);
-          if (!terms_.separable_only()) column += eigen(terms_.quadratic()).col(k);
-        }
-      }
-    };
-    const Lasso lasso{scratch.A, c, terms_.penalty().data(), terms_.positive(), sample.tol, columns};
-    return finish(lasso, scratch.path.solve(lasso, s), s, out, scratch);
+    multiply_narrow(E.data(), B_.cols, E.cols(), Y.data(), Y.rows(), C.data());
+    for (Index l = 0; const Index k : atoms) {
+      auto column = scratch.A.col(k);
+      column = scratch.top * G_.col(k) + C.col(l++);
+      if (!terms_.separable_only()) column += eigen(terms_.quadratic()).col(k);
+    }
   }
 
-  /// Where samples have Gram matrices A_j of their own, and are not nearly complete: a working set of atoms by a path
-  /// with the mean weight, the lasso on it with A_PP to float precision, then, until the exact gradient of the samples
-  /// left says so, again with
+  /// Where entries have weights of many sizes: a working set of atoms by a path with the mean weight, the lasso on it
+  /// with A_PP to float precision, then, until the exact gradient of the samples left says so, again with
   ///   c_P = A_PP s_P + N_P,   N = B'(w v (x - B s)) + gamma Q'h - C s,
-  /// so that rounding of A costs rounds, not exactness. Atoms that break their bound join.
-  Worst solve_weighted(Index first, Index count, Matrix<T>& S, Scratch& scratch) const {
-    Worst worst;
+  /// so that rounding of A costs rounds, not exactness. Atoms that break their bound join. Where float does not lead
+  /// on, the path on A_j itself. Returns the largest KKT residual.
+  double solve_weighted(Index left, Matrix<T>& S, Scratch& scratch) const {
+    double worst = 0;
     const Index r = B_.cols;
-    Index left = 0;
-    for (Index at = 0; at < count; ++at) {
-      Sample& sample = scratch.samples[static_cast<std::size_t>(left)];
-      double *s = scratch.S.col(left), *c = scratch.c.col(at);
-      const double scale = scale_of(c);
-      worst.scale = std::max(worst.scale, scale);
-      sample.j = first + at;
-      sample.tol = tolerance(scale);
-      sample.exact = false;
+    scratch.S.resize(r, kBlock);
+    for (Index at = 0; at < left; ++at) {
+      Sample& sample = scratch.samples[static_cast<std::size_t>(at)];
+      double* s = scratch.S.col(at).data();
       sample.A.resize(0, 0);
       sample.P.clear();
-      for (Index k = 0; k < r; ++k) s[k] = static_cast<double>(S(k, sample.j));
-      if (nearly_complete(sample.j, scratch)) {
-        terms_.add_linear(sample.j, c);
-        worst.gap = std::max(worst.gap, solve_nearly_complete(sample, c, s, S.col(sample.j), scratch));
-        continue;
-      }
-      ++left;
       for (Index k = 0; k < r; ++k)
-        if (s[k] != 0) sample.P.push_back(static_cast<std::int32_t>(k));
+        if ((s[k] = static_cast<double>(S(k, sample.j))) != 0) sample.P.push_back(static_cast<std::int32_t>(k));
       if (!sample.P.empty()) continue;
-      terms_.add_linear(sample.j, c);
-      solve_mean(sample, c, s, scratch);
-      solve_working_set(sample, s, c, scratch);
+      solve_mean(sample, scratch.c.col(at).data(), s, scratch);
+      solve_working_set(sample, s, scratch.c.col(at).data(), scratch);
     }
-    while (left > 0) {
+    for (double round = 0; left > 0; ++round) {
       gradient(left, scratch);
-      const int round = worst.rounds++;
       for (Index at = left - 1; at >= 0; --at) {
         Sample& sample = scratch.samples[static_cast<std::size_t>(at)];
-        double *s = scratch.S.col(at), *N = scratch.N.col(at);
-        const double before = sample.residual;
-        sample.residual = join_violators(sample, s, N, scratch);
-        // solved, or as near as T has numbers
-        const bool stuck = round > 2 * static_cast<int>(tuning_.patience) && sample.residual > tuning_.stalled * before;
-        if (sample.residual <= sample.tol || stuck || round + 1 >= rounds_) {
-          worst.gap = std::max(worst.gap, sample.residual);
-          for (Index k = 0; k < r; ++k) S(k, sample.j) = static_cast<T>(s[k]);
-          --left;
-          std::copy_n(scratch.S.col(left), r, s);
-          std::swap(sample, scratch.samples[static_cast<std::size_t>(left)]);
+        double *s = scratch.S.col(at).data(), *N = scratch.N.col(at).data();
+        double residual = join_violators(sample, s, N, scratch);
+        if (residual > sample.tol && round < tuning_.patience) {
+          add_own(sample, s, N, scratch);
+          solve_working_set(sample, s, N, scratch);
           continue;
         }
-        if (round == static_cast<int>(tuning_.patience)) {  // float does not lead on
-          sample.exact = true;
-          sample.A.resize(0, 0);
+        for (Index k = 0; k < r; ++k) S(k, sample.j) = static_cast<T>(s[k]);
+        if (residual > sample.tol) {
+          set_rows(sample.j, true, scratch);
+          load(sample.j, 1, scratch);
+          terms_.add_linear(sample.j, scratch.c.col(0).data());
+          residual = solve_sample(sample.j, scratch.c.col(0).data(), sample.tol, S.col(sample.j), scratch);
         }
-        add_own(sample, s, N, scratch);
-        solve_working_set(sample, s, N, scratch);
+        worst = std::max(worst, residual);
+        --left;
+        scratch.S.col(at) = scratch.S.col(left);
+        std::swap(sample, scratch.samples[static_cast<std::size_t>(left)]);
       }
     }
     return worst;
@@ -292,28 +260,20 @@ class Separable {
   /// nearest to their bound
   void solve_mean(Sample& sample, const double* c, double* s, Scratch& scratch) const {
     const Index r = B_.cols;
-    double mean = sample_weight(sample.j);
-    const auto entry = eigen(p_.weights.entry).col(sample.j).template cast<double>();
-    if (p_.weights.feature.empty()) {
-      mean *= entry.mean();
-    } else {
-      const Eigen::Map<const Eigen::VectorX<T>> feature(p_.weights.feature.data(), B_.rows);
-      const auto all = static_cast<double>(feature.sum());
-      mean *= all > 0 ? entry.dot(feature.template cast<double>()) / all : 0;
-    }
-    if (!(mean > 0) && terms_.separable_only()) return;
-    const double unit = terms_.separable_only() ? mean : 1;
-    if (!terms_.separable_only()) {
-      if (scratch.A.empty()) scratch.A.resize(r, r);
-      eigen(scratch.A) = mean * eigen(G_) + eigen(terms_.quadratic());
-    }
+    Eigen::VectorXd w = Eigen::VectorXd::Ones(B_.rows), f = w;
+    weigh(p_.weights, sample.j, w.data(), B_.rows);
+    if (!p_.weights.feature.empty())
+      f = Eigen::Map<const Eigen::VectorX<T>>(p_.weights.feature.data(), B_.rows).template cast<double>();
+    const double mean = f.sum() > 0 ? w.sum() / f.sum() : 0, unit = terms_.separable_only() ? mean : 1;
+    if (!(unit > 0)) return;
+    if (!terms_.separable_only()) scratch.A = mean * G_ + eigen(terms_.quadratic());
     for (Index k = 0; k < r; ++k) {
       scratch.c_local[k] = c[k] / unit;
       scratch.penalty[k] = terms_.penalty()[k] / unit;
     }
-    const MatrixView<const double> A = terms_.separable_only() ? G_.view() : scratch.A.view();
-    const Lasso lasso{A, scratch.c_local.data(), scratch.penalty.data(), terms_.positive(), 1e-3 * scale_of(c) / unit};
-    scratch.path.solve(lasso, s);
+    const EigenMatrix<double>& A = terms_.separable_only() ? G_ : scratch.A;
+    const double tol = 1e-3 * 2 * max_norm(scratch.c_local.data(), r);
+    scratch.path.solve({{A.data(), r, r}, scratch.c_local.data(), scratch.penalty.data(), terms_.positive(), tol}, s);
     for (Index k = 0; k < r; ++k) {
       if (s[k] != 0) sample.P.push_back(static_cast<std::int32_t>(k));
       scratch.order[k] = s[k] != 0 ? 0 : scratch.penalty[k] - scratch.path.pull(k);
@@ -323,16 +283,15 @@ class Separable {
 
   /// N <- B'(w v (X - B S)) - C S + gamma Q'H of the samples that are left
   void gradient(Index left, Scratch& scratch) const {
-    const auto X = scratch.X.view().columns(0, left);
-    const auto N = scratch.N.view().columns(0, left);
-    const auto S = scratch.S.view().columns(0, left);
     const auto sample = [&](Index at) { return scratch.samples[static_cast<std::size_t>(at)].j; };
-    for (Index at = 0; at < left; ++at) std::copy_n(p_.X.col(sample(at)), X.rows, X.col(at));
-    subtract_product<double>(B_, S, X);
-    for (Index at = 0; at < left; ++at) weigh(p_.weights, sample(at), X.col(at), X.rows);
-    eigen(N).noalias() = eigen(B_).transpose() * eigen(X);
-    if (!terms_.separable_only()) eigen(N).noalias() -= eigen(terms_.quadratic()) * eigen(S);
-    for (Index at = 0; at < left; ++at) terms_.add_linear(sample(at), N.col(at));
+    EigenMatrix<double>&X = scratch.X, &N = scratch.N;
+    X.resize(B_.rows, left);
+    for (Index at = 0; at < left; ++at) X.col(at) = eigen(p_.X).col(sample(at)).template cast<double>();
+    subtract_product<double>(B_, {scratch.S.data(), B_.cols, left}, {X.data(), B_.rows, left});
+    for (Index at = 0; at < left; ++at) weigh(p_.weights, sample(at), X.col(at).data(), B_.rows);
+    N.noalias() = eigen(B_).transpose() * X;
+    if (!terms_.separable_only()) N.noalias() -= eigen(terms_.quadratic()) * scratch.S.leftCols(left);
+    for (Index at = 0; at < left; ++at) terms_.add_linear(sample(at), N.col(at).data());
   }
 
   /// Atoms of which `may` says so join the working set, those with the least `order` first, half as many as it has
@@ -391,64 +350,41 @@ class Separable {
     for (Index at = 0; at < p; ++at) s[sample.P[at]] = static_cast<double>(static_cast<T>(scratch.s_local[at]));
   }
 
+  /// A_PP = B_P' diag(w v) B_P + C_PP
   void form_gram(Sample& sample, Scratch& scratch) const {
     if (!sample.A.empty()) return;
-    if (sample.exact)
-      form_gram<double>(sample, B_, scratch.exact_weighted, scratch.exact_gram, scratch);
-    else
-      form_gram<float>(sample, single_, scratch.weighted, scratch.gram, scratch);
-  }
-
-  /// A_PP = B_P' diag(w v) B_P + C_PP
-  template <class U>
-  void form_gram(Sample& sample, MatrixView<const U> B, Matrix<U>& rows_of, Matrix<U>& gram_of,
-                 Scratch& scratch) const {
     const auto p = static_cast<Index>(sample.P.size());
-    const Index m = B_.rows;
-    const Weights<T>& weights = p_.weights;
-    Index rows = 0;  // those that count, and the roots of their weights
-    for (Index i = 0; i < m; ++i) {
-      const double f = weights.feature.empty() ? 1 : static_cast<double>(weights.feature[i]);
-      const double w = sample_weight(sample.j) * f * static_cast<double>(weights.entry(i, sample.j));
-      scratch.rows[rows] = static_cast<std::int32_t>(i);
-      scratch.roots[rows] = w;
-      rows += w > 0 ? 1 : 0;
+    Index count = 0;  // rows that count, and the roots of their weights
+    Eigen::VectorXf w = Eigen::VectorXf::Ones(B_.rows);
+    weigh(p_.weights, sample.j, w.data(), B_.rows);
+    for (Index i = 0; i < B_.rows; ++i) {
+      scratch.rows[count] = static_cast<std::int32_t>(i);
+      w[count] = w[i];
+      count += w[i] > 0 ? 1 : 0;
     }
-    for (Index at = 0; at < rows; ++at) scratch.roots[at] = std::sqrt(scratch.roots[at]);
-    if (rows_of.empty()) {
-      rows_of.resize_for_overwrite(m, B_.cols);
-      gram_of.resize(B_.cols, B_.cols);
-    }
-    const MatrixView<U> weighted(rows_of.data(), rows, p), gram_view(gram_of.data(), p, p);
+    w.head(count) = w.head(count).cwiseSqrt().eval();
+    scratch.rooted.resize(count, p);
+    scratch.gram.resize(p, p);
     for (Index at = 0; at < p; ++at)
-      weigh_rows(B.col(sample.P[at]), scratch.rows.data(), scratch.roots.data(), rows, m, weighted.col(at));
-    gram<U>(Op::transposed, 1, weighted, 0, gram_view);
+      weigh_rows(single_.col(sample.P[at]).data(), scratch.rows.data(), w.data(), count, B_.rows,
+                 scratch.rooted.col(at).data());
+    gram<float>(Op::transposed, 1, {scratch.rooted.data(), count, p}, 0, {scratch.gram.data(), p, p});
     sample.A.resize_for_overwrite(p, p);
-    double largest = 0;
-    for (Index l = 0; l < p; ++l) {
-      double* out = sample.A.col(l);
-      const U* own = gram_view.col(l);
-      for (Index k = 0; k < p; ++k) out[k] = static_cast<double>(own[k]);
-      if (!terms_.separable_only())
-        for (Index k = 0; k < p; ++k) out[k] += terms_.quadratic()(sample.P[k], sample.P[l]);
-      largest = std::max(largest, out[l]);
-    }
+    auto A = eigen(sample.A);
+    A = scratch.gram.cast<double>();
+    if (!terms_.separable_only()) A += eigen(terms_.quadratic())(sample.P, sample.P);
     // what rounding to float took from the diagonal; it slows the rounds by next to nothing and moves no solution
-    const double ridge = (std::is_same_v<U, float> ? tuning_.float_ridge : 1e-14) * largest;
-    for (Index l = 0; l < p; ++l) sample.A(l, l) += ridge;
+    if (p > 0) A.diagonal().array() += tuning_.float_ridge * A.diagonal().maxCoeff();
   }
 
   const CodesProblem<T>& p_;
   MatrixView<const double> B_;
   const CodeTerms<T>& terms_;
   double tol_;
-  int rounds_;
   const Tuning& tuning_;
-  Matrix<double> G_;          // B' diag(feature) B
-  Matrix<float> single_;      // B
-  EigenMatrix<double> rows_;  // B'
-  bool shared_ = true;
-  bool float_data_ = false;  // B'X in float
+  EigenMatrix<double> G_, rows_;             // B' diag(feature) B, and C where one Gram serves all; B'
+  EigenMatrix<float> single_;                // B
+  bool shared_ = true, float_data_ = false;  // B'X in float
 };
 
 }  // namespace
@@ -459,15 +395,14 @@ StepReport solve_separable(const CodesProblem<T>& problem, MatrixView<const doub
   const SerialBlas serial;
   const Separable<T> step(problem, B, terms, options);
   Vector<std::unique_ptr<Scratch>> scratch(thread_count(control));
-  Vector<Worst> worst(thread_count(control), {});
+  Vector<Largest> worst(thread_count(control), {});
   parallel_for(S.cols(), control, [&](Index first, Index count, int worker) {
     if (!scratch[worker]) scratch[worker] = std::make_unique<Scratch>(B.rows, S.rows(), options.tuning);
     worst[worker] += step.solve_block(first, count, S, *scratch[worker]);
   });
-  Worst all;
-  for (const Worst& one : worst) all += one;
-  const double certificate = all.relative();
-  return {certificate, all.rounds, certificate <= options.tol && !control.stop()};
+  for (const Largest& one : worst) worst[0] += one;
+  const double certificate = worst[0].relative();
+  return {certificate, 1, certificate <= options.tol && !control.stop()};
 }
 
 namespace {
