@@ -34,23 +34,19 @@ TEST(Fit, EveryLevelPaceAndRegularizerReportsWhatTheSlowPathFinds) {
         }
 }
 
-TEST(Fit, SinglePrecisionReportsWhatTheSlowPathFinds) {
-  const auto p = synthetic::make<float>(with_outliers());
-  for (const Level level : kLevels)
-    for (const Pace pace : {Pace::geometric, Pace::quantile})
-      check(run(p.problem(), small_options(level, pace)), at(level, pace));
-}
-
-TEST(Fit, UserWeightsOfAllKindsAndHoles) {
+TEST(Fit, SinglePrecisionAndUserWeightsWithHolesReportWhatTheSlowPathFinds) {
+  const auto single = synthetic::make<float>(with_outliers());
   const auto p = synthetic::make<double>(with_outliers());
   Problem<double> problem = p.problem();
   Random random(5);
   for (int j = 0; j < 60; ++j) problem.weights.sample.push_back(j == 7 ? 0 : 0.2 + random.uniform());
   for (int i = 0; i < 20; ++i) problem.weights.feature.push_back(i == 3 ? 0 : 0.2 + random.uniform());
-  problem.weights.entry = Matrix<double>(20, 60, 1.0);
-  for (Index i = 0; i < problem.weights.entry.size(); ++i)
-    if (random.uniform() < 0.2) problem.weights.entry.data()[i] = 0;
-  for (const Level level : kLevels) check(run(problem, small_options(level)), std::string(name_of(level)));
+  problem.weights.entry = synthetic::punch(p.X, 0.2).weights.entry;
+  for (const Level level : kLevels)
+    for (const Pace pace : {Pace::geometric, Pace::quantile}) {
+      check(run(single.problem(), small_options(level, pace)), at(level, pace) + ", single");
+      check(run(problem, small_options(level, pace)), at(level, pace) + ", weights");
+    }
 }
 
 TEST(Fit, ConvergesWhenTheObjectiveStalls) {

@@ -114,7 +114,10 @@ TYPED_TEST(Steps, HaveTheSameBitsForAnyNumberOfThreads) {
           Matrix<T> S(p.B.cols(), p.X.cols()), B = p.B;
           solve_codes(problem, S, {tolerance<T>().certificate}, {.threads = threads});
           if (alpha == 0) solve_dictionary<T>({p.X, p.weights, p.S}, B, {1e-12}, {.threads = threads});
-          return std::pair(S, B);
+          Matrix<T> Q;
+          const double certificate = solve_consistency<T>(p.H, p.S, 2, Q, {.threads = threads}).certificate;
+          const Objective o = code_terms<T>(p.S, {0.3}, {&p.L, 2, &p.H, &Q, 1}, 2, {.threads = threads});
+          return std::tuple(S, B, Q, certificate, o.sparsity, o.manifold, o.consistency);
         };
         const auto one = on(1);
         for (const int threads : {2, 3}) EXPECT_TRUE(on(threads) == one) << p.name << ", threads " << threads;
@@ -256,19 +259,6 @@ TYPED_TEST(Steps, ConsistencyOfAtomsNobodyUsesIsZero) {
   }
   EXPECT_EQ(solve_consistency<T>(p.H, Matrix<T>(p.S.rows(), p.S.cols()), 1, Q, {}).certificate, 0);
   EXPECT_EQ(Q, (Matrix<T>(Q.rows(), Q.cols())));
-}
-
-TYPED_TEST(Steps, ConsistencyAndObjectiveHaveTheSameBitsForAnyNumberOfThreads) {
-  using T = TypeParam;
-  const auto p = zoo::make<T>({"long", 5, 400, 6}, Level::none, 9);
-  const auto on = [&](int threads) {
-    Matrix<T> Q;
-    const double certificate = solve_consistency<T>(p.H, p.S, 2, Q, {.threads = threads}).certificate;
-    const Objective o = code_terms<T>(p.S, {0.3}, {&p.L, 2, &p.H, &Q, 1}, 2, {.threads = threads});
-    return std::tuple(Q, certificate, o.sparsity, o.manifold, o.consistency);
-  };
-  const auto one = on(1);
-  for (const int threads : {2, 3, 5}) EXPECT_TRUE(on(threads) == one) << threads;
 }
 
 TYPED_TEST(Steps, ObjectiveIsThatOfTheSlowPath) {

@@ -250,8 +250,8 @@ class Figures(Case):
 
     def test_progress(self):
         _, plain = self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "5", *EASY, "--progress", "plain")
-        self.assertRegex(plain, r"iteration +1  plain +lambda inf  selected 100%  objective \S+  certificate -  0:00")
-        self.assertRegex(plain, r"polish lambda inf  selected +\d+%  objective \S+  certificate \d\.\de-\d\d  0:00")
+        self.assertRegex(plain, r"iteration +1  plain +lambda inf  selected 100%  objective \S+  certificate -  \d:\d\d")
+        self.assertRegex(plain, r"polish lambda inf  selected +\d+%  objective \S+  certificate \d\.\de-\d\d  \d:\d\d")
         _, none = self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "5", *EASY, "--progress", "none")
         self.assertNotIn("iteration", none)
 
