@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "evaluate/scores.hpp"
@@ -69,17 +70,23 @@ TEST(Descent, AStageMustGainMoreThanChanceAndTwoPerCent) {
   EXPECT_FALSE(gains(stage(0.95, 0.05, 1), first)) << "one and a half";
   EXPECT_FALSE(gains(stage(0.99, 0.01, 0.01), first)) << "certain, but one per cent";
   EXPECT_FALSE(gains(stage(1.1, -0.1, 0), first));
+  const Stage kept = stage(0.8, 0.2, 1);
+  EXPECT_TRUE(is_better(kept, first, first));
+  EXPECT_TRUE(is_better(stage(0.76, 0.24, 1), kept, first)) << "by more than its standard error, .03";
+  EXPECT_FALSE(is_better(stage(0.78, 0.22, 1), kept, first)) << "level";
+  EXPECT_FALSE(is_better(stage(0.99, 0.01, 0.01), first, first)) << "does not gain";
 }
 
-TEST(Descent, EndsEarlyOnlyBelowHalfAScaleAndPastTheBest) {
+TEST(Descent, IsPastItsBestWhereTheErrorHasRisen) {
   const auto stage = [](double scale, double error) {
     return Stage{scale, 1, 0, 1000, 1000 * error, 1000 * (error - 1), 1000};
   };
   const std::vector<Stage> rising{stage(kInfinity, 1), stage(2, 0.5), stage(1, 0.9), stage(0.5, 0.9)};
-  EXPECT_TRUE(is_past_best(rising, 1)) << "a rise of .4, standard error .03";
-  EXPECT_FALSE(is_past_best({rising.begin(), rising.begin() + 3}, 1)) << "still above half a scale";
-  EXPECT_FALSE(is_past_best(rising, 0)) << "nothing has beaten all in: it may yet come";
-  EXPECT_FALSE(is_past_best({stage(kInfinity, 1), stage(1, 0.5), stage(0.5, 0.52)}, 1)) << "within two standard errors";
+  EXPECT_TRUE(is_past_best(rising, 2)) << "a rise of .4, standard error .03";
+  EXPECT_TRUE(is_past_best(rising, 3));
+  EXPECT_FALSE(is_past_best(rising, 1)) << "the best so far";
+  EXPECT_FALSE(is_past_best({stage(kInfinity, 1), stage(2, 1), stage(1, 1.5)}, 2)) << "nothing has beaten all in";
+  EXPECT_FALSE(is_past_best({stage(kInfinity, 1), stage(1, 0.5), stage(0.5, 0.52)}, 2)) << "within two standard errors";
 }
 
 synthetic::Recipe recipe(double bad_entries) {
@@ -136,6 +143,15 @@ TEST(Descent, FindsWrongEntriesAndLearnsWithoutThem) {
 TEST(Descent, LeavesCleanDataAlone) {
   const auto p = synthetic::make<double>(recipe(0));
   const auto result = verify::run<double>(p.problem(), options());
+  // a stage after the error has risen has a quarter of the iterations of others at its scale
+  std::map<double, int> iterations;
+  for (const Record& record : result.history)
+    if (record.phase == Phase::paced) ++iterations[record.lambda];
+  const auto& stages = result.descent.stages;
+  for (int t = 1; t + 1 < std::ssize(stages); ++t)
+    EXPECT_EQ(iterations[stages[static_cast<std::size_t>(t) + 1].lambda],
+              stage_iterations(options(), t + 1, is_past_best(stages, t)))
+        << t;
   EXPECT_LT((eigen(result.weights).array() < 0.5).cast<double>().mean(), 0.005);
   const auto plain = verify::run<double>(p.problem(), options(Level::none));
   EXPECT_LT(error_of(p, result), 1.1 * error_of(p, plain));
@@ -211,10 +227,13 @@ TEST(Descent, HiddenEntriesChooseAtomsAndPenalty) {
     EXPECT_EQ(result.dictionary.cols(), result.options.atoms);
     EXPECT_FALSE(result.options.beta) << "its share was chosen";
     ASSERT_GE(result.candidates.size(), 5U);
-    const Candidate& best = *std::min_element(result.candidates.begin(), result.candidates.end(),
-                                              [](const Candidate& a, const Candidate& b) { return a.error < b.error; });
-    EXPECT_EQ(best.atoms, result.options.atoms);
-    EXPECT_EQ(best.beta_ratio, result.options.beta_ratio);
+    const auto by_error = [](const Candidate& a, const Candidate& b) { return a.error < b.error; };
+    const auto least = std::min_element(result.candidates.begin(), result.candidates.end(), by_error)->error;
+    const auto best = std::find_if(result.candidates.begin(), result.candidates.end(), [&](const Candidate& c) {
+      return c.atoms == result.options.atoms && c.beta_ratio == result.options.beta_ratio;
+    });
+    ASSERT_NE(best, result.candidates.end());
+    EXPECT_LE(best->error, least / 0.95) << "a smaller beta must pay";
     if (level == Level::none) {
       EXPECT_TRUE(std::isinf(best.scale)) << "without a pace all are in";
     }

@@ -68,10 +68,11 @@ struct Record {
 /// Where the schedule of a run stands.
 struct ScheduleState {
   Phase phase = Phase::plain;
-  int in_phase = 0;   // iterations done in this phase; of a descending pace in this stage
-  int stage = 0;      // of a descending pace; 0: all in
-  double center = 0;  // of a descending pace over samples or features: their usual root of a loss
-  int before = 0;     // iterations of earlier draws of a descending pace, which max_iter does not count
+  int in_phase = 0;    // iterations done in this phase; of a descending pace in this stage
+  int stage = 0;       // of a descending pace; 0: all in
+  bool brief = false;  // .. with a quarter of its iterations, since hidden entries are past their best
+  double center = 0;   // of a descending pace over samples or features: their usual root of a loss
+  int before = 0;      // iterations of earlier draws of a descending pace, which max_iter does not count
   double lambda = std::numeric_limits<double>::infinity();
   double last_objective = std::numeric_limits<double>::quiet_NaN();  // of the same phase and lambda
   bool finished = false;

@@ -26,7 +26,8 @@ PACEWISE_VISIT(Certificate, codes, dictionary, consistency, weights)
 PACEWISE_VISIT(Stage, scale, lambda, center, hidden, sum, gain, gain_squares)
 PACEWISE_VISIT(Candidate, atoms, beta_ratio, error, scale)
 PACEWISE_VISIT(Sources, data_checksum, weights, graph, graph_points)
-PACEWISE_VISIT(ScheduleState, phase, in_phase, stage, before, center, lambda, last_objective, finished, stalled, exact)
+PACEWISE_VISIT(ScheduleState, phase, in_phase, stage, brief, before, center, lambda, last_objective, finished, stalled,
+               exact)
 
 template <Is<Record> S, class Visit>
 void visit_fields(S& s, Visit&& visit) {

@@ -199,8 +199,10 @@ void Fitter<T>::begin_iteration() {
   if (ends_stage(state_.schedule, options_)) end_stage();
   if (over_) return;
   const Phase was = state_.schedule.phase;
+  const int stage = state_.schedule.stage;
   const bool all_in = !paced();
   state_.schedule = advance(state_.schedule, summarize_losses(), options_);
+  if (state_.schedule.stage > stage) state_.schedule.brief = is_past_best(state_.descent.stages, stage);
   if (descends(options_) && all_in && paced() && level_ != Level::element) {  // from here on gross outliers count
     for (Part<T>& part : parts_) part.set_lambda(state_.schedule.lambda, state_.schedule.center);
     measure();

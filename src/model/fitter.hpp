@@ -82,6 +82,7 @@ class Fitter {
   void hide();
   void end_stage();
   void keep_stage();
+  void settle();
   void measure_reference();
   void hold_weights();
   Matrix<T> all_codes() const;

@@ -51,34 +51,54 @@ void Fitter<T>::end_stage() {
   }
   stage.hidden += static_cast<double>(errors.size());
   if (d.draw + 1 == d.draws) {  // the sums are complete
-    const Stage& best = d.stages[static_cast<std::size_t>(d.chosen)];
-    const bool better = gains(stage, d.stages.front()) && stage.error() < best.error();
+    const bool better = is_better(stage, d.stages[static_cast<std::size_t>(d.chosen)], d.stages.front());
     if (t == 0 || (given ? last : better)) keep_stage();
-    if (d.draws == 1 && !given && is_past_best(d.stages, d.chosen)) last = true;
+    if (d.draws == 1 && stage.scale < 0.5001 && is_past_best(d.stages, t)) last = true;
     if (!last) return;
-    d.settled = true;
     d.first_errors.clear();
-    state_.dictionary = d.dictionary;
-    state_.pace_lambda = d.lambda;
-    if (options_.offset) return_to_offset(d.offsets);
-    hold_weights();
-    Index first = 0;
-    for (Part<T>& part : parts_) {
-      part.S = Matrix<T>(d.codes.view().columns(first, part.samples()));
-      first += part.samples();
-    }
-    state_.schedule.phase = Phase::polish;
-    state_.schedule.in_phase = 0;
-    state_.schedule.lambda = std::numeric_limits<double>::infinity();
-    state_.schedule.center = 0;
+    settle();
   } else if (last) {
     ++d.draw;
     state_.schedule = ScheduleState();
     state_.schedule.before = state_.iteration;
     begin_draw();
-  } else {
-    return;
+    exact_ = exact(state_.schedule);
+    evaluate();
   }
+}
+
+/// Back to the stage that is kept, whose weights stay. Entries that no code has seen have larger losses than others:
+/// what was hidden is coded first.
+template <class T>
+void Fitter<T>::settle() {
+  Descent<T>& d = state_.descent;
+  state_.dictionary = d.dictionary;
+  state_.pace_lambda = d.lambda;
+  if (options_.offset) return_to_offset(d.offsets);
+  Index first = 0;
+  for (Part<T>& part : parts_) {
+    part.S = Matrix<T>(d.codes.view().columns(first, part.samples()));
+    first += part.samples();
+  }
+  if (!options_.lambda_scale) {
+    for (Part<T>& part : parts_) part.hide({}, control_);
+    state_.schedule.lambda = d.lambda;
+    state_.schedule.center = d.center;
+    for (int turn = stage_iterations(options_, d.chosen); turn > 0 && !control_.stop(); --turn) {
+      for (Part<T>& part : parts_) part.set_lambda(d.lambda, d.center);
+      measure();
+      set_pace();
+      for (Part<T>& part : parts_)
+        part.improve_codes(d.dictionary, terms(part), 0, static_cast<int>(tuning_.sweeps), control_);
+    }
+    d.codes = all_codes();
+  }
+  d.settled = true;
+  hold_weights();
+  state_.schedule.phase = Phase::polish;
+  state_.schedule.in_phase = 0;
+  state_.schedule.lambda = std::numeric_limits<double>::infinity();
+  state_.schedule.center = 0;
   exact_ = exact(state_.schedule);
   evaluate();
 }
@@ -181,6 +201,7 @@ void Fitter<T>::return_to_offset(Index updates) {
   template void Fitter<T>::end_stage();                                        \
   template void Fitter<T>::remember(const std::vector<Candidate>& candidates); \
   template void Fitter<T>::keep_stage();                                       \
+  template void Fitter<T>::settle();                                           \
   template void Fitter<T>::measure_reference();                                \
   template void Fitter<T>::hold_weights();                                     \
   template void Fitter<T>::update_offset();                                    \

@@ -23,9 +23,9 @@ std::vector<double> stage_scales(const Options& options) {
   return scales;
 }
 
-int stage_iterations(const Options& options, int stage) {
+int stage_iterations(const Options& options, int stage, bool brief) {
   const double scale = stage_scales(options)[static_cast<std::size_t>(stage)];
-  return std::isfinite(scale) && scale > 1.5 ? std::max(1, options.stage_iter / 4) : options.stage_iter;
+  return brief || (std::isfinite(scale) && scale > 1.5) ? std::max(1, options.stage_iter / 4) : options.stage_iter;
 }
 
 double robust_cutoff(const Regularizer& regularizer) {
@@ -89,14 +89,21 @@ std::string verdict(const std::vector<Stage>& stages, int chosen, Level level, d
          text(100 * gain, "%.0f") + "% better than with all in.";
 }
 
-bool is_past_best(const std::vector<Stage>& stages, int chosen) {
-  const Stage& last = stages.back();
-  const double rise = last.error() - stages[static_cast<std::size_t>(chosen)].error();
-  return chosen > 0 && last.scale < 0.5001 && rise > 2 * last.gain_error();
+bool is_past_best(const std::vector<Stage>& stages, int stage) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int t = 1; t < stage; ++t)
+    if (const Stage& other = stages[static_cast<std::size_t>(t)]; gains(other, stages.front()))
+      best = std::min(best, other.error());
+  const Stage& now = stages[static_cast<std::size_t>(stage)];
+  return now.error() - best > 2 * now.gain_error();
 }
 
 bool gains(const Stage& stage, const Stage& first) {
   return stage.mean_gain() > std::max(2 * stage.gain_error(), 0.02 * first.error());
+}
+
+bool is_better(const Stage& stage, const Stage& kept, const Stage& first) {
+  return gains(stage, first) && stage.mean_gain() - stage.gain_error() > kept.mean_gain();
 }
 
 }  // namespace pacewise

@@ -50,7 +50,8 @@ ScheduleState next_pace(const ScheduleState& state, const LossSummary& losses, c
 bool descends(const Options& options) { return options.level != Level::none && options.pace == Pace::descending; }
 
 bool ends_stage(const ScheduleState& state, const Options& options) {
-  return descends(options) && state.phase == Phase::paced && state.in_phase >= stage_iterations(options, state.stage);
+  return descends(options) && state.phase == Phase::paced &&
+         state.in_phase >= stage_iterations(options, state.stage, state.brief);
 }
 
 bool ends_last_stage(const ScheduleState& state, const Options& options) {
@@ -68,7 +69,7 @@ namespace {
 /// Plain, then stage after stage, the first with all in
 ScheduleState descend(const ScheduleState& state, const LossSummary& losses, const Options& options) {
   const bool plain = state.phase == Phase::plain;
-  if (state.in_phase < (plain ? options.plain_iter : stage_iterations(options, state.stage))) return state;
+  if (plain ? state.in_phase < options.plain_iter : !ends_stage(state, options)) return state;
   ScheduleState next = enter(Phase::paced, state.lambda);
   next.before = state.before;
   if (plain) return next;
