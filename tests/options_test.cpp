@@ -91,13 +91,17 @@ TEST(Options, RulesBetweenOptions) {
            {{.final = 0.3}, "final", "0.3", "left alone where the pace is descending"},
            {{.atoms = 3, .atom_penalty = {1, 2}}, "atom_penalty", "2 numbers", "one for each of the 3 atoms"},
            {{.graph_space = {Space::Kind::pca, 0}}, "graph_space", "pca:0", "pca:D"},
-           {{.atoms = kAuto, .atom_penalty = {1}}, "atoms", "auto", "atom_penalty"},
            {groups, "pace", "quantile", "descending"},
            {{.window = 4}, "window", "4", "odd"},
            {{.groups = {1, 2}, .shape = Shape{1, 2}}, "shape", "1x2", "groups"}})
     expect_one_line([&] { validate(options); }, name, value, rule);
   Options meant{.final = 0.9};
   imply_pace(meant);
+  Options grouped{.level = Level::group}, entries;
+  imply_regularizer(grouped);
+  imply_regularizer(entries);
+  EXPECT_TRUE(std::holds_alternative<Welsch>(grouped.regularizer));
+  EXPECT_TRUE(std::holds_alternative<Linear>(entries.regularizer));
   EXPECT_EQ(meant.pace, Pace::quantile) << "nobody named another";
   EXPECT_NO_THROW(validate({.pace = Pace::geometric, .final = 0.3})) << "only the quantile pace reads final";
   EXPECT_NO_THROW(validate({.gamma = 0, .eta = 0}));

@@ -62,14 +62,14 @@ void check_given_with_resume(const FitArguments& a) {
 template <class T>
 void check_memory(const Options& options, Index m, Index n) {
   const auto features = static_cast<double>(m), samples = static_cast<double>(n);
-  const auto atoms = static_cast<double>(options.atoms == kAuto ? Options().atoms : options.atoms);
+  const auto atoms = static_cast<double>(options.atoms == kAuto ? kMostAtoms : options.atoms);
   const double copies = options.level == Level::element ? 6 : 2;
   const double bytes = sizeof(T) * (copies * features * samples + 3 * atoms * samples + 2 * atoms * features);
   const auto free = static_cast<double>(available_memory());
   if (bytes <= free) return;
   throw ReadError(
       fmt::format("{} samples x {} features with {} atoms need at least {}, {} are free; use fewer of them{}{}", n, m,
-                  options.atoms, size_text(bytes), size_text(free), sizeof(T) == 8 ? " or --precision single" : "",
+                  atoms, size_text(bytes), size_text(free), sizeof(T) == 8 ? " or --precision single" : "",
                   options.level == Level::element ? " or --level sample" : ""));
 }
 
@@ -158,9 +158,10 @@ class FitRun {
       console_.fraction("neighbours of the " + doing, share);
     };
     control.progress = &neighbours;
-    const std::string atoms = options_.atoms == kAuto ? "some" : std::to_string(options_.atoms);
-    console_.stage(fmt::format("{} samples x {} features; {}first codes of {} atoms", table_.samples(),
-                               table_.features(), graph ? doing + ", " : doing, atoms));
+    console_.stage(fmt::format("{} samples x {} features; {}{}", table_.samples(), table_.features(),
+                               graph ? doing + ", " : doing,
+                               options_.atoms == kAuto ? "choosing the number of atoms"
+                                                       : fmt::format("first codes of {} atoms", options_.atoms)));
     if (!a_.report.empty()) weight_history_.emplace(problem_, options_.level);
     const State<T>* start = resumed_ != nullptr && resumed_->iteration > 0 ? resumed_ : nullptr;
     return fit<T>(

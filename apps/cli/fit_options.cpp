@@ -90,6 +90,7 @@ void TableOptions::collect(GivenOptions& given) const {
         row->set(given.options, row->parse(text));
     }
     if (!contains(given.given, "--pace")) imply_pace(given.options);
+    if (!contains(given.given, "--regularizer")) imply_regularizer(given.options);
     validate(given.options);
   } catch (const Error& e) {
     throw UsageError(e.what());

@@ -1,4 +1,4 @@
-"""Choose the number of atoms and beta without labels and without clean data: by entries held out.
+"""Choose the number of atoms and beta without labels and without clean data: by hidden entries.
 
     python docs/examples/choose_atoms_and_beta.py [picture.png]
 """
@@ -7,39 +7,39 @@ import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.base import clone
 
-from pacewise import SelfPacedSparseCoder, datasets, model_selection
-
-ATOMS, BETAS = [5, 10, 15, 25, 40], [0.02, 0.1, 0.4]
+from pacewise import SelfPacedSparseCoder, datasets
 
 
 def main(picture):
     data = datasets.synthetic(200, 32, 3, corrupted=0.05, random_state=3)  # made of 15 atoms; 5% of the entries are wrong
-    coder = SelfPacedSparseCoder(graph="none", normalize="none", final=0.9, polish=0, tol=1e-3, random_state=0)
-    grid = {"n_components": ATOMS, "beta": BETAS}
-    choice = model_selection.choose_by_held_out_entries(coder, data.data, grid, n_splits=2, share=0.1)
+    coder = SelfPacedSparseCoder(graph="none", normalize="none", tol=1e-3, random_state=0).fit(data.data)
+    chosen = coder.n_components_, coder.options_["beta_ratio"]
 
     rows = []
-    for row in choice.table:
-        fitted = coder.set_params(**row["params"]).fit(data.data)
-        mended = fitted.reconstruct(data.data)
-        seen = np.median(np.abs(mended - data.data))  # error of what it was fitted to
-        truth = np.abs(mended - data.clean).mean()  # what we would like to know, and cannot in practice
-        rows.append((row["params"]["n_components"], row["params"]["beta"], seen, row["mean"], truth))
-    print("atoms  beta   seen  held out   true error")
-    for atoms, beta, seen, held_out, truth in rows:
-        print(f"{atoms:5d}  {beta:4.2f}  {seen:.3f}     {held_out:.3f}        {truth:.3f}")
+    for tried in coder.candidates_:
+        setting = tried["atoms"], tried["beta_ratio"]
+        fitted = clone(coder).set_params(n_components=setting[0], beta_ratio=setting[1]).fit(data.data)
+        back = fitted.reconstruct(data.data)
+        seen = np.median(np.abs(back - data.data))  # error of what it was fitted to
+        truth = np.abs(back - data.clean).mean()  # what we would like to know, and cannot in practice
+        rows.append((*setting, seen, np.sqrt(tried["error"]), truth))
+    print("atoms  beta_ratio   seen  hidden   true error")
+    for atoms, ratio, seen, hidden, truth in rows:
+        mark = "  chosen" if (atoms, ratio) == chosen else ""
+        print(f"{atoms:5d}  {ratio:10.3f}  {seen:.3f}   {hidden:.3f}        {truth:.3f}{mark}")
 
-    _, axes = plt.subplots(1, 3, figsize=(8, 2.9), layout="constrained", sharex=True, sharey=True)
-    for column, (ax, name) in enumerate(zip(axes, ("entries seen", "entries held out", "true error")), 2):
-        for beta in BETAS:
-            line = sorted((r[0], r[column]) for r in rows if r[1] == beta)
-            ax.plot(*zip(*line), "o-", label=f"beta = {beta}")
+    _, axes = plt.subplots(1, 3, figsize=(8, 2.9), layout="constrained", sharex=True)
+    for column, (ax, name) in enumerate(zip(axes, ("entries seen", "entries hidden", "true error")), 2):
+        for ratio in sorted({r[1] for r in rows}):
+            line = sorted((r[0], r[column]) for r in rows if r[1] == ratio)
+            ax.plot(*zip(*line), "o-", label=f"beta_ratio = {ratio:g}")
         ax.set(title=name, xlabel="atoms", yscale="log")
         ax.axvline(15, color="gray", linestyle=":")
     axes[0].legend(fontsize="small")
     plt.savefig(picture, dpi=80)
-    return {"params": choice.params, "rows": rows}
+    return {"chosen": chosen, "rows": rows}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from threadpoolctl import threadpool_limits
 
-from pacewise import SelfPacedSparseCoder, model_selection
+from pacewise import SelfPacedSparseCoder
 
 
 @threadpool_limits.wrap(limits=1)  # for a fair comparison of times: everyone on one thread
@@ -23,8 +23,7 @@ def main(picture):
     warnings.simplefilter("ignore", ConvergenceWarning)  # the iterative imputer's ten rounds
     table = load_breast_cancer().data
     data = {"table": (table - table.mean(0)) / table.std(0), "images": load_digits().data[:400] / 16}
-    coder = SelfPacedSparseCoder(level="none", graph="none", normalize="none", tol=1e-3, random_state=0)
-    grid = {"n_components": [16, 48], "beta": [0.1, 0.5, 2.0]}
+    coder = SelfPacedSparseCoder(graph="none", normalize="none", tol=1e-3, random_state=0)
     scores, filled = {}, {}
     print(f"{'rms error / rms about the mean':32s} {'table':>7s} {'images':>7s} {'seconds':>8s}")
     imputers = {"mean": SimpleImputer(), "KNNImputer": KNNImputer(), "IterativeImputer": IterativeImputer(random_state=0)}
@@ -34,8 +33,7 @@ def main(picture):
             holes = np.random.default_rng(0).uniform(size=clean.shape) < 0.2
             X = np.where(holes, np.nan, clean)
             if imputer is None:  # the time includes the choice of atoms and beta
-                choice = model_selection.choose_by_held_out_entries(coder, X, grid, n_splits=1, error="root_mean_square")
-                imputed = choice.estimator.impute(X)
+                imputed = coder.fit(X).impute(X)
             else:
                 imputed = imputer.set_params(keep_empty_features=True).fit_transform(X)
             usual = (clean - np.nanmean(X, 0))[holes]

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from pacewise import SelfPacedSparseCoder, model_selection
+from pacewise import SelfPacedSparseCoder
 
 
 def main(picture):
@@ -21,21 +21,18 @@ def main(picture):
     wrong = rng.uniform(size=clean.shape) < 0.04
     X = np.where(wrong, rng.permuted(clean, axis=0), clean)  # the column's own values: no entry is out of range
 
-    # a twentieth of the entries may stay out for good; atoms and beta by held-out entries
-    coder = SelfPacedSparseCoder(graph="none", normalize="standard", final=0.95, polish=0, tol=1e-3, random_state=0)
+    # atoms, beta and where the pace ends are chosen by hidden entries; each entry is judged by codes that have not seen it
     Z = StandardScaler().fit_transform(X)
-    grid = {"n_components": [8, 15, 30], "beta": [0.1, 0.5]}
-    choice = model_selection.choose_by_held_out_entries(coder, Z, grid, n_splits=1)
-    coder = choice.estimator
+    coder = SelfPacedSparseCoder(graph="none", normalize="robust", tol=1e-3, random_state=0).fit(Z)
+    confidence = coder.entry_confidence(Z)
 
     pca = {k: PCA(k).fit(Z) for k in (3, 6, 12)}
     doubts = {
         "distance from the mean": np.abs(Z),
         **{f"PCA residual, {k} components": np.abs(Z - p.inverse_transform(p.transform(Z))) for k, p in pca.items()},
-        "pacewise, 1 - weight": 1 - coder.weights_,
-        "pacewise, loss": coder.loss_,
+        "pacewise, 1 - confidence": 1 - confidence,
     }
-    print(f"chosen: {choice.params}\n{'doubt by':28s}  AUROC  average precision")
+    print(f"chosen: {coder.n_components_} atoms, beta = {coder.beta_:.2g}\n{'doubt by':28s}  AUROC  average precision")
     scores = {}
     for name, doubt in doubts.items():
         scores[name] = roc_auc_score(wrong.ravel(), doubt.ravel()), average_precision_score(wrong.ravel(), doubt.ravel())
@@ -44,8 +41,8 @@ def main(picture):
     _, (left, right) = plt.subplots(1, 2, figsize=(7, 3.4), layout="constrained")
     left.imshow(wrong[:60], cmap="gray_r", aspect="auto", interpolation="nearest")
     left.set(title="wrong entries (60 rows)", xlabel="feature", ylabel="sample")
-    right.imshow(1 - coder.weights_[:60], cmap="gray_r", aspect="auto", interpolation="nearest", vmin=0, vmax=1)
-    right.set(title="1 - weight", xlabel="feature")
+    right.imshow(1 - confidence[:60], cmap="gray_r", aspect="auto", interpolation="nearest", vmin=0, vmax=1)
+    right.set(title="1 - confidence", xlabel="feature")
     plt.savefig(picture, dpi=80)
     return scores
 

@@ -4,7 +4,7 @@ import numpy as np
 import pacewise
 from sklearn.metrics import roc_auc_score
 
-from .fits import AUTO, GROUPS, Figure, called, clusters, error, found, prepared
+from .fits import GROUPS, Figure, called, clusters, error, found, prepared
 
 ERRORS = [
     ("pie", "salt", 0.05, 0.115), ("pie", "salt", 0.2, 0.145), ("pie", "salt", 0.4, 0.23),
@@ -41,7 +41,7 @@ def hidden(fits, folder):
         holes = np.random.default_rng(200 + fits.seed).uniform(size=X.shape) < 0.05
         X = np.where(holes, np.nan, X)
         yield Figure(case, "error, 128 atoms, all in", error(fits.all_in(X, graph="none")[0], X, clean, holes))
-        model, seconds = fits.fit(X, graph="none", **AUTO)
+        model, seconds = fits.fit(X, graph="none")
         yield Figure(case, "atoms", len(model.components_))
         yield Figure(case, "seconds", seconds)
         yield Figure(case, "error", error(model, X, clean, holes), bar)

@@ -6,7 +6,7 @@ from sklearn.decomposition import PCA
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
 
-from .fits import AUTO, Figure, found
+from .fits import Figure, found
 
 
 def standardized(X):
@@ -15,7 +15,7 @@ def standardized(X):
 
 def fit_table(fits, Z):
     """Atoms and penalty chosen by hidden entries."""
-    return fits.fit(Z, graph="none", normalize="robust", **AUTO)[0]
+    return fits.fit(Z, graph="none", normalize="robust")[0]
 
 
 def exchanged(fits, _):

@@ -48,7 +48,8 @@ struct Shape {
   Index rows = 0, columns = 0;  // >= 1
   bool operator==(const Shape&) const = default;
 };
-/// Where the defaults come from. robust: those of Options. paper: geometric pace, k = 3, neighbours of the raw data.
+/// Where the defaults come from. robust: those of Options. paper: 128 atoms, geometric pace, k = 3, neighbours of the
+/// raw data.
 enum class Preset : std::uint8_t { robust, paper };
 
 template <std::size_t N>
@@ -93,17 +94,20 @@ std::string to_string(const Shape& shape);
 
 /// In the place of a number: chosen by entries that are hidden from the fit.
 inline constexpr int kAuto = -1;
+inline constexpr Index kMostAtoms = 128;  // .. of this many atoms at most
+inline constexpr double kBetaRatio = 0.01;
 
 /// All options of a fit with their defaults, those of the preset `robust`. Ranges, help and the names by which files,
 /// the program and Python know them are in one table, option_table().
 struct Options {
   // the model
-  Index atoms = 128;  // r >= 1, or kAuto
+  Index atoms = kAuto;  // r >= 1, or kAuto
   std::optional<double> beta =
-      {};                    // >= 0, or kAuto; twice the lambda of scikit-learn, SPAMS and mlpack (no factor 1/2 here)
-  double beta_ratio = 0.01;  // in [0, 1], used when beta is not given: beta = ratio * 2 max_j |w x_j|, the share
-                             // of the beta at which all codes are zero whatever the dictionary
-  double l2 = 0;             // >= 0, adds l2 |S|^2: the elastic net
+      {};  // >= 0, or kAuto; twice the lambda of scikit-learn, SPAMS and mlpack (no factor 1/2 here)
+  std::optional<double> beta_ratio =
+      {};  // in [0, 1], used when beta is not given: beta = ratio * 2 max_j |w x_j|, the share of the beta at which all
+           // codes are zero whatever the dictionary. Where neither is given: chosen with the atoms, else kBetaRatio
+  double l2 = 0;                          // >= 0, adds l2 |S|^2: the elastic net
   std::vector<double> atom_penalty = {};  // r numbers >= 0 that multiply beta for each atom; empty: ones
   bool positive_codes = false;            // S >= 0
   bool positive_atoms = false;            // B >= 0
@@ -151,6 +155,8 @@ struct Options {
 Options preset(Preset which);
 /// Where nobody named a pace, an option of the quantile pace that is not at its default asks for that one.
 void imply_pace(Options& options);
+/// Where nobody named a regulariser, level group takes Welsch's: linear weights find blocks in images worse.
+void imply_regularizer(Options& options);
 
 /// The one place where options are checked; an Error names the option, its value and the rule.
 void validate(const Options& options);

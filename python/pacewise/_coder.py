@@ -113,6 +113,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         (their mean capped square), ``gain`` (how far it is below that of all in), ``gain_error`` (standard error of the gain)
     termination_ : "converged", "iteration_limit", "time_limit", "cancelled" or "numerical_trouble"
     n_iter_, notes_, options_ : iterations, what a user should know about the data, all options as used
+    n_components_ : atoms of ``components_``, chosen where ``n_components`` is "auto"
     candidates_ : list of dicts, the atoms and betas tried where they were "auto": ``atoms``, ``beta_ratio``, ``error`` of
         hidden entries, ``scale`` of the stage that predicts them best
     laplacian_, incidence_, consistency_ : (n, n) and (e, n) CSR, (e, r); None where absent
@@ -124,7 +125,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def __init__(
         self,
-        n_components: int = 128,
+        n_components: int | str | None = None,
         *,
         beta: float | None = None,
         beta_ratio: float | None = None,
@@ -139,7 +140,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         groups: Any = None,
         shape: tuple[int, int] | None = None,
         window: int | None = None,
-        regularizer: str = "linear",
+        regularizer: str | None = None,
         regularizer_params: dict[str, float] | None = None,
         pace: str | None = None,
         mu: float = 1.2,
@@ -291,6 +292,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         units = {"element": (n, m), "group": (n, m), "sample": (n,), "feature": (m,), "none": (n,)}[level]
         weights, losses = result["weights"], result["losses"]  # a file of before version 2 has none
         self.components_ = result["components"]
+        self.n_components_ = len(self.components_)
         self.codes_ = result["codes"]
         self.weights_ = None if weights is None or level == "none" else weights.reshape(units)
         held = result["held_weights"]

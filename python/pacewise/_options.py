@@ -38,9 +38,10 @@ def parameters_doc() -> str:
             continue
         robust, paper = ("auto" if row["python"] in _AUTO else row["defaults"][which] for which in ("robust", "paper"))
         default = f"{robust!r}" + (f" (paper {paper!r})" if paper != robust else "")
-        kind = row["rule"] if row["type"] == "choice" else _TYPES[row["type"]] + (' or "auto"' if row["python"] in _AUTO else "")
+        automatic = row["python"] in _AUTO or row["rule"].endswith(", or auto")
+        kind = row["rule"] if row["type"] == "choice" else _TYPES[row["type"]] + (' or "auto"' if automatic else "")
         lines.append(f"{row['python']} : {kind}, default {default}")
-        rule = {"integer": row["rule"].removeprefix("an integer "), "real": row["rule"]}.get(row["type"])
+        rule = {"integer": row["rule"].removeprefix("an integer "), "real": row["rule"]}.get(row["type"], "").removesuffix(", or auto")
         lines += textwrap.wrap(row["help"] + (f"; {rule}." if rule else "."), 110, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(lines)
 

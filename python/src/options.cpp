@@ -54,6 +54,7 @@ Options to_options(const nb::dict& given) {
     for (const auto& [key, value] : given)
       if (find_option(text_of(key)) == &row && !value.is_none())
         row.set(out, to_value(text_of(key), value), text_of(key));
+  if (!given.contains("regularizer") || given["regularizer"].is_none()) imply_regularizer(out);
   if (given.contains("regularizer_params") && !given["regularizer_params"].is_none()) {
     if (!nb::isinstance<nb::dict>(given["regularizer_params"]))
       throw Error("regularizer_params = " + text_of(given["regularizer_params"]) + ": must be a dict");

@@ -10,11 +10,12 @@ namespace {
 // judged on so many entries of samples, but at least and at most on so many samples: with half of its 1,797 samples
 // digits want half as many atoms
 constexpr Index kEntries = 800000, kLeast = 1000, kSamples = 2000;
-constexpr Index kFewest = 2, kMost = 128;               // atoms
+constexpr Index kFewest = 2, kMany = 32;                // atoms: at first at least, and where beta is chosen
 constexpr double kRatios[] = {0.003, 0.01, 0.03, 0.1};  // of beta, a share of the one at which all codes are zero
-constexpr std::size_t kFirstRatio = 2;
+constexpr std::size_t kFirstRatio = 1;
 constexpr int kStageIter = 4;
 constexpr double kWorse = 0.01;  // an error that is larger by this share has risen
+constexpr double kPays = 0.05;   // a smaller beta costs time: by this share it must be better
 
 Index samples_of(Index m, Index n) { return std::min(n, std::clamp(kEntries / m, kLeast, kSamples)); }
 
@@ -48,7 +49,10 @@ class Judge {
     control_.progress = nullptr;
     all_in_ = !descends(options);
     options_.pace = Pace::descending;
-    if (options_.level == Level::none) options_.level = Level::element;
+    // of groups hidden entries cannot tell the stage
+    if (options_.level == Level::none || options_.level == Level::group) options_.level = Level::element;
+    options_.groups.clear();
+    options_.shape.reset();
     for (const char* name : {"select", "final", "pace_iter"})
       find_option(name)->assign(options_, find_option(name)->get(Options()));
     options_.lambda_scale.reset();
@@ -62,7 +66,7 @@ class Judge {
   double operator()(Index atoms, std::size_t ratio) {
     Options o = options_;
     o.atoms = atoms;
-    if (o.beta == kAuto) {
+    if (chooses_beta(options_)) {
       o.beta.reset();
       o.beta_ratio = kRatios[ratio];
     }
@@ -73,7 +77,7 @@ class Judge {
     const auto& stages = fitter.stages();
     Candidate c;
     c.atoms = atoms;
-    c.beta_ratio = o.beta_ratio;
+    c.beta_ratio = o.beta_ratio.value_or(kBetaRatio);
     c.error = std::numeric_limits<double>::infinity();
     if (!stages.empty()) {  // none: it was stopped
       const Stage& best = stages[static_cast<std::size_t>(all_in_ ? 0 : fitter.chosen_stage())];
@@ -95,37 +99,48 @@ class Judge {
 }  // namespace
 
 template <class T>
-Options choose_settings(const Problem<T>& problem, Options options, const Control& control,
+Options choose_settings(const Problem<T>& problem, Options options, const Control& control, const FitInputs& inputs,
                         std::vector<Candidate>& tried) {
-  const bool atoms = options.atoms == kAuto, penalty = options.beta == kAuto;
+  if (options.atoms == kAuto && is_given(inputs.dictionary)) options.atoms = inputs.dictionary.cols;
+  if (options.atoms == kAuto && is_given(inputs.codes)) options.atoms = inputs.codes.rows;
+  if (options.atoms == kAuto && !options.atom_penalty.empty()) options.atoms = std::ssize(options.atom_penalty);
+  const bool atoms = options.atoms == kAuto, penalty = chooses_beta(options);
   if (!atoms && !penalty) return options;
   validate(problem, control, options.missing);
   Judge<T> judge(problem, options, control, tried);
-  const Index n = samples_of(problem.values.rows, problem.values.cols);
-  Index r = atoms ? std::clamp<Index>(problem.values.rows / 16, kFewest, 16) : options.atoms;
+  const Index m = problem.values.rows, n = samples_of(m, problem.values.cols);
+  const Index most = std::min({kMostAtoms, 2 * m, std::max<Index>(1, n / 2)});
+  Index r = atoms ? std::min(most, std::clamp<Index>(m / 16, kFewest, 16)) : options.atoms;
   std::size_t ratio = kFirstRatio;
   double error = judge(r, ratio);
-  // as long as more atoms predict better
-  const auto grow = [&] {
-    for (Index next = 2 * r; atoms && next <= std::min(kMost, n / 2) && !control.stop(); next *= 2) {
+  Index next = 2 * r;
+  bool rises = false;
+  // few atoms are all tried, as the error may rise before it falls; then more as long as they predict better
+  const auto grow = [&](Index limit) {
+    for (; atoms && !rises && next <= limit && !control.stop(); next *= 2) {
       const double now = judge(next, ratio);
-      if (now > (1 + kWorse) * error) break;
+      rises = next > kMany && now > (1 + kWorse) * error;
       if (now < error) error = now, r = next;
     }
   };
-  grow();
-  for (const int step : {-1, 1}) {
+  grow(std::min(most, kMany));
+  rises = 2 * r < next;
+  for (const int step : {1, -1}) {
     bool better = penalty;
     while (better && !control.stop()) {
-      const std::size_t next = ratio + static_cast<std::size_t>(step);
-      if (next >= std::size(kRatios)) break;
-      const double now = judge(r, next);
-      better = now < error;
-      if (better) error = now, ratio = next;
+      const std::size_t other = ratio + static_cast<std::size_t>(step);
+      if (other >= std::size(kRatios)) break;
+      const double now = judge(r, other);
+      better = now < (step > 0 ? 1 : 1 - kPays) * error;
+      if (better) error = now, ratio = other;
     }
     if (ratio != kFirstRatio) break;
   }
-  if (ratio != kFirstRatio) grow();
+  if (ratio != kFirstRatio) {
+    next = 2 * r;
+    rises = false;
+  }
+  grow(most);
   options.atoms = r;
   if (penalty) {
     options.beta.reset();
@@ -134,7 +149,9 @@ Options choose_settings(const Problem<T>& problem, Options options, const Contro
   return options;
 }
 
-template Options choose_settings(const Problem<float>&, Options, const Control&, std::vector<Candidate>&);
-template Options choose_settings(const Problem<double>&, Options, const Control&, std::vector<Candidate>&);
+template Options choose_settings(const Problem<float>&, Options, const Control&, const FitInputs&,
+                                 std::vector<Candidate>&);
+template Options choose_settings(const Problem<double>&, Options, const Control&, const FitInputs&,
+                                 std::vector<Candidate>&);
 
 }  // namespace pacewise

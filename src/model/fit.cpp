@@ -23,8 +23,8 @@ namespace {
 /// A run that is resumed has chosen already.
 template <class T>
 Options settled(Options options, const State<T>& state) {
-  if (options.atoms == kAuto) options.atoms = state.dictionary.cols();
-  if (options.beta == kAuto) options.beta = state.beta;
+  if (chooses_beta(options)) options.beta = state.beta;
+  options.atoms = state.dictionary.cols();
   return options;
 }
 
@@ -35,7 +35,7 @@ Result<T> fit(const Problem<T>& problem, const Options& options, const Control& 
               const FitInputs& inputs, const State<T>* resume) {
   std::vector<Candidate> tried;
   const Options chosen =
-      resume != nullptr ? settled(options, *resume) : choose_settings(problem, options, control, tried);
+      resume != nullptr ? settled(options, *resume) : choose_settings(problem, options, control, inputs, tried);
   Fitter<T> f(problem, chosen, control, inputs, resume);
   f.remember(tried);
   iterate(f, callback);

@@ -255,7 +255,7 @@ void Fitter<T>::start() {
     update_offset();
   }
   if (state_.descent.draw == 0)
-    state_.beta = options_.beta ? *options_.beta : options_.beta_ratio * [this] {
+    state_.beta = options_.beta ? *options_.beta : options_.beta_ratio.value_or(kBetaRatio) * [this] {
       double top = 0;
       for (const Part<T>& part : parts_) top = std::max(top, part.zero_beta());
       return top;

@@ -172,14 +172,17 @@ std::vector<Option> make_table() {
   Table t;
   using O = Options;
   t.group("Model");
-  t.add("atoms", "r", &O::atoms, "Atoms of the dictionary", at_least(1)).python = "n_components";
+  t.add("atoms", "r", &O::atoms, "Atoms of the dictionary; auto: chosen by hidden entries, and beta with them",
+        at_least(1))
+      .python = "n_components";
   allow_auto(t.rows.back());
   t.add("beta", "beta", &O::beta, "Weight of the sparsity term: twice the lambda of scikit-learn, SPAMS and mlpack",
         at_least(0));
   allow_auto(t.rows.back());
   t.add("beta_ratio", "", &O::beta_ratio,
-        "Used when beta is not given: beta as a share of the one at which all codes are zero", {0, 1},
-        "1 is where all codes are zero");
+        "Used when beta is not given: beta as a share of the one at which all codes are zero; else chosen with the "
+        "atoms, or 0.01 where they are given",
+        {0, 1}, "1 is where all codes are zero");
   t.add("l2", "", &O::l2, "Weight of the squared codes; with beta the elastic net", at_least(0));
   t.add("atom_penalty", "", &O::atom_penalty, "Factors of beta, one for each atom; without them all are 1",
         at_least(0));
@@ -201,7 +204,7 @@ std::vector<Option> make_table() {
   t.add("shape", "", &O::shape, "Level group: the features are the pixels of images of this shape, row after row");
   t.add("window", "", &O::window, "Level group, with shape: the side of the square around each pixel, an odd number",
         at_least(1));
-  t.add("regularizer", "F", &O::regularizer, "How weights fall with the loss");
+  t.add("regularizer", "F", &O::regularizer, "How weights fall with the loss; level group: welsch where none is named");
   for_each_regularizer(
       [&](const auto& type) { for_each_parameter(type, [&](const auto& parameter) { t.add(row_of(parameter)); }); });
   t.add("pace", "", &O::pace,
@@ -417,9 +420,15 @@ void imply_pace(Options& options) {
     if (differs(options, name)) options.pace = Pace::quantile;
 }
 
+void imply_regularizer(Options& options) {
+  if (options.level == Level::group) options.regularizer = Welsch{};
+}
+
 Options preset(Preset which) {
   Options options;
   if (which == Preset::paper) {
+    options.atoms = 128;
+    options.beta_ratio = kBetaRatio;
     options.pace = Pace::geometric;
     options.graph_space = {Space::Kind::raw, 0};
     options.k = 3;
@@ -447,8 +456,7 @@ void validate(const Options& o) {
     refuse("shape", to_string(*o.shape), "left out where groups are given", "they say all");
   if (o.pace == Pace::quantile && o.final < o.select)
     refuse("final", to_text(o.final), "at least `select`", "units are let in, not thrown out");
-  if (!o.atom_penalty.empty() && o.atoms == kAuto) refuse("atoms", "auto", "a number where atom_penalty is given");
-  if (!o.atom_penalty.empty() && static_cast<Index>(o.atom_penalty.size()) != o.atoms)
+  if (!o.atom_penalty.empty() && o.atoms != kAuto && static_cast<Index>(o.atom_penalty.size()) != o.atoms)
     refuse("atom_penalty", std::to_string(o.atom_penalty.size()) + " numbers",
            "one for each of the " + std::to_string(o.atoms) + " atoms");
 }

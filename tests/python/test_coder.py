@@ -56,14 +56,21 @@ def test_groups_share_a_weight(X):
     np.testing.assert_allclose(by_matrix.weights_, by_label.weights_, atol=1e-6)
     windows = quick(**group, shape=(4, 4), window=3).fit(X)
     assert windows.options_["shape"] == "4x4" and windows.mend(X).shape == windows.weights_.shape == X.shape
+    assert windows.options_["regularizer"] == "welsch" and quick(**group, shape=(4, 4), regularizer="linear").fit(X).options_["regularizer"] == "linear"
 
 
 def test_atoms_and_beta_are_chosen(X):
     coder = quick(n_components="auto", beta="auto", graph="none").fit(X)
-    best = min(coder.candidates_, key=lambda candidate: candidate["error"])
-    assert coder.components_.shape[0] == best["atoms"] == coder.options_["n_components"]
-    assert coder.options_["beta_ratio"] == best["beta_ratio"] and any("were chosen" in note for note in coder.notes_)
-    assert quick(beta="auto").fit(X).components_.shape[0] == 8
+    chosen = coder.n_components_, coder.options_["beta_ratio"]
+    assert chosen[0] == len(coder.components_) == coder.options_["n_components"] and any("were chosen" in note for note in coder.notes_)
+    tried = {(c["atoms"], c["beta_ratio"]): c["error"] for c in coder.candidates_}
+    assert tried[chosen] <= min(tried.values()) / 0.95, "a smaller beta must pay"
+    same = quick(n_components=None, beta=None, graph="none").fit(X)
+    np.testing.assert_array_equal(same.codes_, coder.codes_, err_msg="the default chooses")
+    assert quick(beta="auto").fit(X).n_components_ == 8
+    assert quick(n_components=None, dict_init=np.eye(3, 16)).fit(X).n_components_ == 3
+    paper = quick(n_components=None, beta=None, preset="paper", max_iter=2).fit(X)
+    assert paper.n_components_ == 128 and not paper.candidates_
 
 
 def test_corrupted_entries_are_found(corrupted):

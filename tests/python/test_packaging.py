@@ -191,7 +191,7 @@ coder: pacewise.SelfPacedSparseCoder = pacewise.SelfPacedSparseCoder(2, beta=0.1
 codes: NDArray = coder.transform(X)
 S, certificate = pacewise.sparse_encode(X, X, beta=0.1, return_certificate=True)
 bound: float = certificate
-error: NDArray[np.float64] = pacewise.model_selection.held_out_error(coder, X)
+params: dict = pacewise.model_selection.choose_by_held_out_entries(coder, X).params
 pacewise.SelfPacedSparseCoder(2, beta="much")  # wrong
 pacewise.sparse_encode(X, X, beta=0.1).no_such_thing  # wrong
 pacewise.kmeans(X, 2, init="best")  # wrong
