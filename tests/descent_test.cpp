@@ -235,7 +235,7 @@ TEST(Descent, HiddenEntriesChooseAtomsAndPenalty) {
     ASSERT_NE(best, result.candidates.end());
     EXPECT_LE(best->error, least / 0.95) << "a smaller beta must pay";
     if (level == Level::none) {
-      EXPECT_TRUE(std::isinf(best.scale)) << "without a pace all are in";
+      EXPECT_TRUE(std::isinf(best->scale)) << "without a pace all are in";
     }
     const auto given = verify::run<double>(p.problem(), result.options);
     EXPECT_EQ(given.codes, result.codes) << "what was chosen, given";

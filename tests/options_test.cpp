@@ -136,7 +136,10 @@ TEST(Options, EachRowReadsAndWritesItsOwnMember) {
     const Options before = changed;
     OptionValue other = std::vector<double>(128, 2.0);
     if (row.type == Option::Type::flag) other = !std::get<bool>(row.get(before));
-    if (row.type == Option::Type::integer) other = std::get<std::int64_t>(row.get(before)) + 1;
+    if (row.type == Option::Type::integer) {
+      const OptionValue now = row.get(before);  // or auto
+      other = now.index() == 2 ? std::get<std::int64_t>(now) + 1 : 7;
+    }
     if (row.type == Option::Type::real) other = row.range.upper <= 1 ? 0.4375 : 3.25;
     if (row.name == "shape")
       other = std::string("3x4");

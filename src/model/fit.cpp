@@ -24,7 +24,7 @@ namespace {
 template <class T>
 Options settled(Options options, const State<T>& state) {
   if (chooses_beta(options)) options.beta = state.beta;
-  options.atoms = state.dictionary.cols();
+  if (options.atoms == kAuto) options.atoms = state.dictionary.cols();
   return options;
 }
 
