@@ -15,7 +15,7 @@ ATOMS, BETAS = [5, 10, 15, 25, 40], [0.02, 0.1, 0.4]
 
 def main(picture):
     data = datasets.synthetic(200, 32, 3, corrupted=0.05, random_state=3)  # made of 15 atoms; 5% of the entries are wrong
-    coder = SelfPacedSparseCoder(graph="none", normalize="none", final=0.9, polish=0, tol=1e-3, random_state=0)
+    coder = SelfPacedSparseCoder(kind="images", graph="none", normalize="none", final=0.9, polish=0, tol=1e-3, random_state=0)
     grid = {"n_components": ATOMS, "beta": BETAS}
     choice = model_selection.choose_by_held_out_entries(coder, data.data, grid, n_splits=2, share=0.1)
 

@@ -172,6 +172,7 @@ std::vector<Option> make_table() {
   Table t;
   using O = Options;
   t.group("Model");
+  t.add("kind", "", &O::kind, "What the data are, from which defaults follow; auto: found out, and said");
   t.add("atoms", "r", &O::atoms, "Atoms of the dictionary", at_least(1)).python = "n_components";
   allow_auto(t.rows.back());
   t.add("beta", "beta", &O::beta, "Weight of the sparsity term: twice the lambda of scikit-learn, SPAMS and mlpack",
@@ -417,9 +418,20 @@ void imply_pace(Options& options) {
     if (differs(options, name)) options.pace = Pace::quantile;
 }
 
-Options preset(Preset which) {
+Options preset(Preset which, Kind kind) {
   Options options;
+  if (which == Preset::robust && kind == Kind::table) {
+    options.kind = kind;
+    options.atoms = 16;
+    options.beta_ratio = 0.003;
+    options.l2 = 0.3;
+    options.normalize = Normalize::robust;
+    options.offset = true;
+    options.alpha = 1;
+    options.gamma = 0.1;
+  }
   if (which == Preset::paper) {
+    options.kind = Kind::images;
     options.pace = Pace::geometric;
     options.graph_space = {Space::Kind::raw, 0};
     options.k = 3;
