@@ -262,7 +262,7 @@ void check_sizes(const ContainerReader& in, const Model<T>& m) {
       m.codes.rows() == m.dictionary.cols() && m.codes.cols() == m.samples && is(m.losses, units) &&
       is(m.State<T>::weights, unit_count(level, m.features, m.samples)) && is(m.sample_scale, m.samples) &&
       is(norm.shift, m.features) && is(m.held_out_lambda, m.features) && norm.shift.size() == norm.scale.size() &&
-      ((norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) &&
+      (!m.complete || (norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) &&
       is(m.feature_names, m.features) && (m.consistency.empty() || m.consistency.cols() == m.dictionary.cols()) &&
       (L.empty() || (L.rows == m.samples && L.cols == m.samples)) && (H.empty() || H.cols == m.samples);
   if (!sound) in.fail("is damaged: its arrays do not fit together");
@@ -281,6 +281,9 @@ Model<T> parse_model(const ContainerReader& in) {
   const json& state = h.at("state");
   if (!state.is_null()) visit_fields(static_cast<State<T>&>(m), FieldReader<T>(in, state));
   if (m.complete) visit_results(m, read);
+  if (m.complete && h.contains("objective") && h.at("objective").is_number() &&
+      !(std::abs(h.at("objective").get<double>() - m.objective.total()) <= 1e-9 * m.objective.magnitude()))
+    in.fail("is damaged: its objective is not the sum of its parts");
   if (!state.is_null()) check_sizes(in, m);
   if (in.version == 1 && m.options.level == Level::feature) read("feature_weights", m.weights);
   if (m.options.level != Level::none && !m.losses.empty())
@@ -325,7 +328,8 @@ auto guarded(const ContainerReader& in, const Read& read) {
   } catch (const ReadError&) {
     throw;
   } catch (const std::exception& e) {
-    in.fail(std::string("is damaged: ") + e.what());
+    const std::string text = e.what();  // "[json.exception.out_of_range.403] key 'state' not found"
+    in.fail("is damaged: " + (text.starts_with('[') ? text.substr(text.find(' ') + 1) : text));
   }
 }
 

@@ -90,7 +90,11 @@ class RoundTrips(Case):
         good = (self.folder / "m.pw").read_bytes()
 
         def more(part, factor):
-            return lambda h: h["objective_parts"].update({part: h["objective_parts"][part] * factor})
+            def change(h):
+                added = h["objective_parts"][part] * (factor - 1)
+                h["objective_parts"][part] += added
+                h["objective"] += added
+            return change
 
         for change in (more("fit", 1.001), more("sparsity", 0.999), more("manifold", 1.01), more("consistency", 1.01),
                        lambda h: h["certificate"].update(codes=0.5), lambda h: h["certificate"].update(dictionary=0),
@@ -99,6 +103,23 @@ class RoundTrips(Case):
             with_header(self.folder / "m.pw", change)
             out, _ = self.call("verify", "m.pw", "data.npy", status=1)
             self.assertIn("NOT verified", out)
+        # whatever a later command uses or prints, of the default pace
+        for more in ((), ("--kind", "images")):
+            self.call("fit", "data.npy", "-o", "d.pw", "--atoms", "6", "--quiet", *more)
+            good_d = (self.folder / "d.pw").read_bytes()
+            for name, change in {
+                "lambda": lambda h: h.update({"lambda": 2 * (h["lambda"] or 3)}), "scale of an entry": lambda h: h.update(entry_lambda=2 * (h["entry_lambda"] or 3)),
+                "end of usual": lambda h: h.update(outlier_threshold=2 * (h["outlier_threshold"] or 3)), "reach": lambda h: h.update(reach=2 * (h["reach"] or 3)),
+                "certificate: weights": lambda h: h["certificate"].update(weights=0.9), "iterations": lambda h: h["state"]["history"].pop(),
+                "iterations in": lambda h: h["state"]["history"][-1].update(selected=2), "ended": lambda h: h.update(termination="time_limit"),
+            }.items():
+                self.write("d.pw", good_d)
+                with_header(self.folder / "d.pw", change)
+                self.assertRegex(self.call("verify", "d.pw", "data.npy", status=1)[0], rf"(?m)^{name}.* NO$")
+            self.write("d.pw", good_d)
+            self.call("verify", "d.pw", "data.npy")
+            with_header(self.folder / "d.pw", lambda h: h.update(objective=h["objective"] + 1))
+            self.assertIn("its objective is not the sum of its parts", self.call("verify", "d.pw", "data.npy", status=3)[1])
         self.write("m.pw", good)
         self.rows[0][0] += 0.01
         self.write("data.npy", npy_bytes(self.rows))
@@ -321,14 +342,14 @@ class Figures(Case):
         self.assertTrue(page.startswith("<!DOCTYPE html>"))
         self.assertEqual(re.findall(r"""(?:src|href)\s*=\s*["'](?!data:)""", page), [])
         self.assertNotRegex(page, r"<script[^>]|http:|https:|@import|url\(")
-        for part in ("<svg", "data:image/png;base64,", "prefers-color-scheme", "name=\"viewport\"", "Learned atoms"):
+        for part in ("<svg", "<h2>Doubted cells</h2>", "prefers-color-scheme", "name=\"viewport\"", "Learned atoms"):
             self.assertIn(part, page)
 
     def test_help_and_version(self):
         """That the help of fit has every option of the table is in documents_test.py."""
         self.assertEqual(self.call("--version")[0], f"pacewise {(ROOT / 'VERSION').read_text().strip()}\n")
         out, _ = self.call("--help")
-        for command in ("fit", "encode", "mend", "reconstruct", "score", "cluster", "graph", "evaluate", "verify", "info", "demo"):
+        for command in ("fit", "impute", "clean", "encode", "mend", "reconstruct", "score", "cluster", "graph", "evaluate", "verify", "info", "demo"):
             self.assertRegex(out, rf"(?m)^  {command} ")
             self.assertIn("Example:\n  pacewise " + command, self.call(command, "--help")[0])
         self.assertNotIn("generate", out)
