@@ -85,7 +85,7 @@ TEST(Options, RulesBetweenOptions) {
     const char *name, *value, *rule;
   };
   const Options groups{.level = Level::group, .shape = Shape{2, 2}, .pace = Pace::quantile};
-  for (const auto& [options, name, value, rule] : std::vector<Clash>{
+  for (const Clash& clash : std::vector<Clash>{
            {{.eta = 0}, "eta", "0", "> 0 when gamma > 0"},
            {{.pace = Pace::quantile, .final = 0.3}, "final", "0.3", "at least `select`"},
            {{.final = 0.3}, "final", "0.3", "left alone where the pace is descending"},
@@ -94,7 +94,7 @@ TEST(Options, RulesBetweenOptions) {
            {groups, "pace", "quantile", "descending"},
            {{.window = 4}, "window", "4", "odd"},
            {{.groups = {1, 2}, .shape = Shape{1, 2}}, "shape", "1x2", "groups"}})
-    expect_one_line([&] { validate(options); }, name, value, rule);
+    expect_one_line([&] { validate(clash.options); }, clash.name, clash.value, clash.rule);
   Options meant{.final = 0.9};
   imply_pace(meant);
   Options grouped{.level = Level::group}, entries;
