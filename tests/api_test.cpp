@@ -234,6 +234,7 @@ TYPED_TEST(Api, StepsGraphsAndClustersAreThoseOfTheFit) {
   using T = TypeParam;
   const Matrix<T> X = planted<T>();
   Options options = quick();
+  options.kind = Kind::images;
   options.level = Level::none;
   options.normalize = Normalize::none;
   const Model<T> model = fit(X, options);

@@ -113,11 +113,11 @@ TEST(Options, RulesBetweenOptions) {
 
 TEST(Options, NoFieldIsForgotten) {
   // A structured binding names all members: a new one does not compile until it is here, and counted.
-  const auto [atoms, beta, beta_ratio, l2, atom_penalty, positive_codes, positive_atoms, alpha, gamma, eta, normalize,
-              missing, offset, level, groups, shape, window, regularizer, pace, mu, select, final, pace_iter,
+  const auto [kind, atoms, beta, beta_ratio, l2, atom_penalty, positive_codes, positive_atoms, alpha, gamma, eta,
+              normalize, missing, offset, level, groups, shape, window, regularizer, pace, mu, select, final, pace_iter,
               lambda_scale, hidden, stage_iter, plain_iter, warm_iter, polish, contamination, graph, k, graph_space,
               edge_weight, heat_width, normalized_laplacian, max_iter, tol, exact_steps, step_tol, seed] = Options{};
-  constexpr std::size_t members = 41;
+  constexpr std::size_t members = 42;
   std::set<std::string> rows;
   for (const Option& row : option_table()) {
     if (row.regularizer.empty()) {

@@ -193,6 +193,25 @@ void define_new_samples(Program& program) {
   }
 }
 
+void define_table(Program& program, const char* name, const char* help, const char* example, const char* output,
+                  int (*run)(const TableArguments&)) {
+  Command c(program, name, help, example);
+  auto a = std::make_shared<TableArguments>();
+  c.data(a->data);
+  c.file("-o,--output", a->output, output, "DATA")->required();
+  if (run == run_clean)
+    c.file("--cells", a->cells, "Write what was changed: row, column, old and new value, confidence", "LIST.csv");
+  c.file("--weights", a->weights, "Weights >= 0 of samples (n), features (m) or entries (n x m); 0 = missing");
+  const auto options = std::make_shared<TableOptions>(c.app(), std::vector<std::string>{});
+  c.reading(a->data);
+  c.force(a->force);
+  c.quiet(a->quiet);
+  c.run([a, options, run] {
+    options->collect(*a);
+    return about(a->data.path, [&] { return run(*a); });
+  });
+}
+
 void define_reconstruct(Program& program) {
   Command c(program, "reconstruct", "Data from codes: dictionary times codes, in the units of the data",
             "pacewise reconstruct model.pw codes.npy -o clean.npy");
@@ -215,7 +234,8 @@ void define_cluster(Program& program) {
   c.file("--labels", a->labels, "Labels to compare with: ACC, purity, NMI, ARI");
   c.value("--runs", a->options.runs, "N", "Independent restarts");
   c.value("--init", a->init, "random|k-means++", "First centres");
-  c.value("--normalize", a->normalize, "unit|none", "Samples to unit norm first");
+  c.file("--normalize", a->normalize, "Samples to unit norm first", "unit|none")
+      ->default_str("unit; codes of a model as its data");
   c.value("--max-iter", a->options.max_iter, "N", "Iterations of one run");
   c.value("--seed", a->options.seed, "N", "Same seed, same result");
   c.file("-o,--output", a->output, "Write the assignment of the best run (.npy .csv)");
@@ -233,10 +253,10 @@ void define_graph(Program& program) {
   c.data(a->data);
   c.file("-o,--output", a->output, "The Laplacian, n x n", "L.mtx")->required();
   c.file("--incidence", a->incidence, "Write the incidence matrix, hyperedges x samples", "H.mtx");
-  const auto options =
-      std::make_shared<TableOptions>(c.app(), std::vector<std::string>{"graph_space"},
-                                     std::vector<std::string>{"graph", "k", "graph_space", "edge_weight", "heat_width",
-                                                              "normalized_laplacian", "normalize", "seed"});
+  const auto options = std::make_shared<TableOptions>(
+      c.app(), std::vector<std::string>{"graph_space"},
+      std::vector<std::string>{"kind", "graph", "k", "graph_space", "edge_weight", "heat_width", "normalized_laplacian",
+                               "normalize", "seed"});
   c.reading(a->data);
   c.force(a->force);
   c.quiet(a->quiet);
@@ -378,6 +398,10 @@ std::unique_ptr<Program> define_program() {
       "Exit status: 0 done; 1 the answer is no, or the tolerance was not reached; 2 bad usage; 3 bad input;\n"
       "4 cannot write; 130 interrupted (a checkpoint is written).");
   define_fit(*program);
+  define_table(*program, "impute", "Data with the missing values filled in; the others stay as they are",
+               "pacewise impute data.csv -o filled.csv", "The data (.npy .csv .mtx)", run_impute);
+  define_table(*program, "clean", "Data with the wrong cells replaced; what is missing stays missing",
+               "pacewise clean data.csv -o clean.csv --cells list.csv", "The data (.npy .csv .mtx)", run_clean);
   define_new_samples(*program);
   define_reconstruct(*program);
   define_cluster(*program);

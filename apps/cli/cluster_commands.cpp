@@ -11,6 +11,7 @@
 #include "apps/report/table.hpp"
 #include "evaluate/scores.hpp"
 #include "io/write.hpp"
+#include "model/kind.hpp"
 #include "model/model_file.hpp"
 #include "storage/container.hpp"
 
@@ -31,7 +32,8 @@ void check(const ClusterArguments& a) {
   } catch (const Error& e) {
     throw UsageError(e.what());
   }
-  require(a.normalize == "unit" || a.normalize == "none", "normalize = " + a.normalize + ": must be unit or none");
+  require(a.normalize.empty() || a.normalize == "unit" || a.normalize == "none",
+          "normalize = " + a.normalize + ": must be unit or none");
   check_files({{"DATA", a.data.path}, {"--labels", a.labels}},
               {{{"--output", a.output}, Holds::list}, {{"--json", a.json}, Holds::json}}, a.force);
 }
@@ -40,6 +42,7 @@ void check(const ClusterArguments& a) {
 struct Points {
   Table<double> table;
   Matrix<double> codes;
+  bool unit = true;  // samples were brought to unit norm
   MatrixView<const double> view() const { return codes.empty() ? table.values : codes.view(); }
 };
 
@@ -51,6 +54,7 @@ Points read_points_of(const ClusterArguments& a, Console& console) {
         [&](const auto& model) {
           using T = std::decay_t<decltype(*model.codes.data())>;
           p.codes = cast<double, T>(model.codes.view());
+          p.unit = model.options.normalize == Normalize::unit;
         },
         any);
   } else {
@@ -69,7 +73,7 @@ int run_cluster(const ClusterArguments& a) {
   const auto labels = labels_for(a.labels, points.table.labels, n, console);
   KMeansOptions options = a.options;
   options.init = parse<Seeding>(a.init);
-  options.unit_norm = a.normalize == "unit";
+  options.unit_norm = a.normalize.empty() ? points.unit : a.normalize == "unit";
   Control control = control_of(a.data);
   console.stage(fmt::format("clustering {} samples, {} runs", n, options.runs));
   const std::vector<KMeansRun> runs = kmeans(points.view(), options, control);
@@ -129,7 +133,9 @@ int run_graph(const GraphArguments& a) {
   const Table<double> table = read_data<double>(a.data, console);
   Problem<double> problem;
   problem.values = table.values;
-  const Data<double> data = prepare(problem, a.options.normalize);
+  const Options options = settle_kind(problem, a.options, a.named, table.sample_shape.size() > 1);
+  console.note(fmt::format("data of the kind {}: normalize = {}", name_of(options.kind), name_of(options.normalize)));
+  const Data<double> data = prepare(problem, options.normalize);
   Control control = control_of(a.data);
   if (a.options.k >= table.samples())
     throw ReadError(fmt::format("{}: holds {} samples; k = {} neighbours need more", printable(a.data.path, 200),

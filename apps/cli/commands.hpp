@@ -17,6 +17,7 @@ namespace pacewise::cli {
 struct GivenOptions {
   Options options;
   std::vector<std::string> given;  // "--alpha"
+  std::vector<std::string> named;  // "alpha": options of the table
   std::map<std::string, std::string>
       files;  // by option, where a file was given instead of a word: "graph", "graph_space"
 };
@@ -51,6 +52,15 @@ int run_mend(const ModelDataArguments& arguments);
 int run_score(const ModelDataArguments& arguments);
 int run_verify(const ModelDataArguments& arguments);
 
+/// impute and clean: data alone
+struct TableArguments : GivenOptions {
+  DataSource data;
+  std::string output, cells, weights;
+  bool quiet = false, force = false;
+};
+int run_impute(const TableArguments& arguments);
+int run_clean(const TableArguments& arguments);
+
 struct ReconstructArguments {
   std::string model, codes, output, scale;
   bool quiet = false, force = false;
@@ -61,7 +71,7 @@ struct ClusterArguments {
   DataSource data;
   std::string labels, output, json;
   std::string init = "k-means++";
-  std::string normalize = "unit";
+  std::string normalize;  // empty: unit, or as the model's data were
   KMeansOptions options;
   bool quiet = false, force = false;
 };

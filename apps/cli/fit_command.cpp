@@ -11,6 +11,7 @@
 #include "apps/cli/outputs.hpp"
 #include "apps/cli/signals.hpp"
 #include "model/fields.hpp"
+#include "model/kind.hpp"
 #include "model/model.hpp"
 #include "model/model_file.hpp"
 #include "model/options_json.hpp"
@@ -83,6 +84,8 @@ class FitRun {
   int operator()() {
     read();
     adopt_checkpoint();
+    note_ = kind_note(problem_, options_, pictures());
+    if (!note_.empty()) console_.note(note_);
     check_memory<T>(options_, table_.features(), table_.samples());
     Result<T> result = fit_data();
     if (result.termination == Termination::cancelled) return interrupted_with(result);
@@ -96,6 +99,7 @@ class FitRun {
     labels_ = labels_for(a_.labels, table_.labels, n, console_);
     problem_.values = table_.values;
     problem_.weights = read_weights<T>(a_.weights, m, n, console_);
+    if (resumed_ == nullptr) options_ = settle_kind(problem_, options_, a_.named, pictures());
     if (const std::string* file = file_of("graph"))
       graph_ = read_graph(*file, n, options_.normalized_laplacian, console_);
     if (const std::string* file = file_of("graph_space")) points_ = read_points(*file, n, console_);
@@ -112,6 +116,8 @@ class FitRun {
     sources_ = sources_of(problem_, inputs());
     if (resumed_ == nullptr) use_graph_file();
   }
+
+  bool pictures() const { return table_.sample_shape.size() > 1; }
 
   /// The file that was given for an option, if one was
   const std::string* file_of(const char* option) const {
@@ -144,7 +150,8 @@ class FitRun {
             .graph_points = points_,
             .dictionary = dictionary_,
             .codes = codes_,
-            .show_weights = !a_.report.empty()};
+            .show_weights = !a_.report.empty(),
+            .note = note_};
   }
 
   Result<T> fit_data() {
@@ -195,7 +202,7 @@ class FitRun {
     if (!labels_) return std::nullopt;
     KMeansOptions k;
     k.clusters = std::min<Index>(static_cast<Index>(labels_->names.size()), table_.samples());
-    k.unit_norm = true;
+    k.unit_norm = options_.normalize == Normalize::unit;
     k.seed = options_.seed;
     Clustering out;
     double least = std::numeric_limits<double>::infinity();
@@ -268,14 +275,19 @@ class FitRun {
       write_unit_weights(a_.weights_out, m.weights, options_.level, table_);
     clustering_ = cluster(m);
     if (!a_.json.empty()) write_json(a_.json, json_of(m));
-    if (shown)
-      write_text(a_.report, fit_page<T>({*shown, m, a_.data.path, table_.sample_shape, *weight_history_,
+    if (shown) {
+      std::vector<WrongCell> cells;
+      if (m.options.kind == Kind::table && options_.level != Level::none)
+        cells = m.find_wrong_cells(problem_, {}, control_of(a_.data).to_the_end());
+      write_text(a_.report, fit_page<T>({*shown, m, a_.data.path, table_, std::move(cells), *weight_history_,
                                          labels_ ? &*labels_ : nullptr, clustering_ ? &*clustering_ : nullptr}));
+    }
     return m;
   }
 
   int conclude(const Model<T>& r) {
-    console_.notes(r.notes);
+    for (const std::string& note : r.notes)
+      if (note != note_) console_.note(note);
     TextTable table = summary_table(r);
     table.rows.push_back({"model", a_.output});
     if (clustering_) {
@@ -310,6 +322,7 @@ class FitRun {
   std::optional<Graph> graph_;
   Matrix<double> points_, dictionary_, codes_;  // empty: not given
   Sources sources_;
+  std::string note_;  // what the data were taken as
   std::optional<WeightHistory<T>> weight_history_;
   std::optional<Clustering> clustering_;
 };

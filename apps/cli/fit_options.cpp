@@ -19,16 +19,19 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-/// "5, paper 3"; nothing where an option is not set by default
+/// "128, table 16, paper 3"; nothing where an option is not set by default
 std::string default_of(const Option& row) {
-  const auto text = [&](Preset which) {
-    Options options = preset(which);
+  const auto text = [&](Preset which, Kind kind) {
+    Options options = preset(which, kind);
+    if (row.name == "kind") options.kind = Kind::automatic;
     if (!row.regularizer.empty()) options.regularizer = parse_regularizer(row.regularizer);
     const OptionValue value = row.get(options);
     return value.index() == 0 ? std::string() : to_text(value);
   };
-  const std::string robust = text(Preset::robust), paper = text(Preset::paper);
-  return robust == paper ? robust : robust + ", paper " + paper;
+  std::string out = text(Preset::robust, Kind::images);
+  const std::string table = text(Preset::robust, Kind::table), paper = text(Preset::paper, Kind::images);
+  if (paper != out) out += ", paper " + paper;
+  return table == text(Preset::robust, Kind::images) ? out : out + ", of a table " + table;
 }
 
 /// --beta-ratio; a switch that is on by default is called by what it does: --no-normalized-laplacian
@@ -82,6 +85,7 @@ void TableOptions::collect(GivenOptions& given) const {
         continue;
       }
       given.given.push_back(argument->get_name());
+      given.named.push_back(row->name);
       if (row->type == Type::flag)
         row->set(given.options, !std::get<bool>(row->get({})));
       else if (row->type == Type::numbers)

@@ -99,6 +99,25 @@ std::vector<std::string> certificate_notes() {
 
 namespace {
 
+/// Of a table: what each atom says of the features, the strongest reddest
+template <class T>
+void add_atom_table(Page& page, const Matrix<T>& dictionary, const std::vector<std::string>& names) {
+  TextTable t;
+  t.head = {"feature"};
+  for (Index k = 0; k < std::min<Index>(dictionary.cols(), kTableColumns); ++k) t.head.push_back(std::to_string(k));
+  for (Index i = 0; i < dictionary.rows(); ++i) {
+    t.rows.push_back({feature_name(names, i)});
+    t.shade.push_back({0});
+    for (Index k = 0; k + 1 < std::ssize(t.head); ++k) {
+      t.rows.back().push_back(fixed_text(static_cast<double>(dictionary(i, k)), 2));
+      t.shade.back().push_back(static_cast<double>(dictionary(i, k)));
+    }
+  }
+  page.heading("Learned atoms");
+  page.paragraph("A column for each atom, in deviations of the features: red above the centre, blue below.");
+  page.table(t);
+}
+
 template <class T>
 void add_clusters(Page& page, const FitReport<T>& report) {
   if (report.clustering == nullptr || report.labels == nullptr || report.clustering->assignment.empty()) return;
@@ -111,9 +130,9 @@ void add_clusters(Page& page, const FitReport<T>& report) {
   }
   page.table(scores);
   page.paragraph(fmt::format(
-      "k-means++ on unit-norm codes, {} runs. Below, the run with the least inertia: samples of each label by cluster, "
+      "k-means++ on {}codes, {} runs. Below, the run with the least inertia: samples of each label by cluster, "
       "every cluster named after the label it is matched with, one to one.",
-      report.clustering->runs.size()));
+      report.model.options.normalize == Normalize::unit ? "unit-norm " : "", report.clustering->runs.size()));
   page.table(confusion_table(*report.labels, report.clustering->assignment));
 }
 
@@ -131,13 +150,15 @@ void add_first_samples(Page& page, const FitReport<T>& report, std::pair<Index, 
 template <class T>
 std::string fit_page(const FitReport<T>& report) {
   const Result<T>& r = report.result;
-  const auto shape = picture_shape(report.sample_shape, r.data.values.rows());
+  const bool table = report.model.options.kind == Kind::table;
+  const auto shape = table ? std::pair<Index, Index>() : picture_shape(report.table.sample_shape, r.data.values.rows());
   Page page("Pacewise fit: " + report.name);
   page.table(summary_table(report.model));
   std::string certificates;
   for (const std::string& line : certificate_notes()) certificates += (certificates.empty() ? "" : " ") + line;
   page.paragraph(certificates);
   for (const std::string& note : r.notes) page.paragraph("Note: " + note);
+  if (table && r.options.level != Level::none) add_trust(page, report, shape);
   if (const TextTable stages = stage_table(report.model.descent.stages, report.model.descent.chosen);
       report.model.descent.settled && !stages.rows.empty()) {
     page.heading("Where the pace stopped");
@@ -151,10 +172,13 @@ std::string fit_page(const FitReport<T>& report) {
   add_convergence(page, r.history);
   if (r.options.level == Level::none)
     add_first_samples(page, report, shape);
-  else
+  else if (!table)
     add_trust(page, report, shape);
   add_clusters(page, report);
-  add_atoms(page, r.dictionary, shape.first, shape.second);
+  if (table && r.data.values.rows() <= kTableColumns)
+    add_atom_table(page, r.dictionary, report.table.feature_names);
+  else
+    add_atoms(page, r.dictionary, shape.first, shape.second);
   return page.html();
 }
 

@@ -34,8 +34,9 @@ template <class T>
 struct FitReport {
   const Result<T>& result;
   const Model<T>& model;
-  std::string name;  // of the data
-  std::vector<Index> sample_shape;
+  std::string name;              // of the data
+  const Table<T>& table;         // names and shape of the data
+  std::vector<WrongCell> cells;  // of a table: those that are doubted
   const WeightHistory<T>& weights;
   const Labels* labels = nullptr;
   const Clustering* clustering = nullptr;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
+#include "apps/cli/inputs.hpp"
 #include "solve/weights.hpp"
 
 namespace pacewise::cli {
@@ -24,9 +26,11 @@ bool observed(const Data<T>& data, Index j) {
 }
 
 /// "12 (cat)"
-std::string sample_name(Index sample, const Labels* labels) {
-  if (labels == nullptr) return std::to_string(sample);
-  return fmt::format("{} ({})", sample, labels->names[at(labels->value[at(sample)])]);
+template <class T>
+std::string with_label(const FitReport<T>& report, Index sample) {
+  const Labels* labels = report.labels;
+  const std::string name = sample_name(report.table, sample);
+  return labels == nullptr ? name : fmt::format("{} ({})", name, labels->names[at(labels->value[at(sample)])]);
 }
 
 std::vector<Index> largest(const std::vector<double>& score, Index count) {
@@ -76,8 +80,7 @@ void add_pictures(Page& page, const FitReport<T>& report, std::pair<Index, Index
   const Index across = std::min<Index>(static_cast<Index>(samples.size()), kAcross);
   std::string list;
   for (const Index j : samples)
-    list +=
-        fmt::format("{}{} ({})", list.empty() ? "" : ", ", sample_name(j, report.labels), figure_text(score[at(j)], 3));
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", with_label(report, j), figure_text(score[at(j)], 3));
   const Matrix<T> tiles = with_reconstructions(report.result, samples);
   page.pictures({montage<T>("Samples, below each its reconstruction. From left to right, with scores: " + list,
                             tiles.view(), shape, across, &kUnit)});
@@ -99,7 +102,7 @@ void add_least_trusted(Page& page, const FitReport<T>& report, std::pair<Index, 
   if (level == Level::sample) t.head.emplace_back("weight");
   if (report.labels != nullptr) t.head.emplace_back("label");
   for (const Index j : largest(score, kRows)) {
-    t.rows.push_back({std::to_string(j), figure_text(score[at(j)], 4)});
+    t.rows.push_back({sample_name(report.table, j), figure_text(score[at(j)], 4)});
     if (level == Level::sample) t.rows.back().push_back(fixed_text(static_cast<double>(r.weights[at(j)])));
     if (report.labels != nullptr) t.rows.back().push_back(report.labels->names[at(report.labels->value[at(j)])]);
   }
@@ -179,20 +182,81 @@ void add_map(Page& page, const FitReport<T>& report, std::pair<Index, Index> sha
   }
 }
 
+/// Of a table: the cells in doubt, and the rows that have most of them
 template <class T>
-void add_feature_table(Page& page, const Result<T>& r) {
+void add_doubted_cells(Page& page, const FitReport<T>& report) {
+  const Table<T>& table = report.table;
+  page.heading("Doubted cells");
+  if (report.cells.empty()) {
+    page.paragraph(
+        "No cell is in doubt: each has a confidence of at least 1/2, judged by codes that have not seen it.");
+    return;
+  }
+  page.paragraph(
+      fmt::format("{} of {} cells have a confidence below 1/2, judged by codes that have not seen them. The least "
+                  "trusted ones, with "
+                  "what the model expects there:",
+                  report.cells.size(), table.values.rows * table.values.cols));
+  TextTable list;
+  list.head = {"sample", "feature", "given", "expected", "confidence"};
+  std::map<Index, double> of_sample, of_feature;  // doubt
+  std::map<std::pair<Index, Index>, double> doubt;
+  for (const WrongCell& c : report.cells) {
+    if (std::ssize(list.rows) < kRows)
+      list.rows.push_back({sample_name(table, c.sample), feature_name(table.feature_names, c.feature),
+                           figure_text(c.given), figure_text(c.expected, 4), fixed_text(c.confidence, 2)});
+    doubt[{c.sample, c.feature}] = 1 - c.confidence;
+    of_sample[c.sample] += 1 - c.confidence;
+    of_feature[c.feature] += 1 - c.confidence;
+  }
+  page.table(list);
+  const auto most = [](const std::map<Index, double>& of, Index count) {
+    std::vector<Index> keys;
+    for (const auto& [key, value] : of) keys.push_back(key);
+    std::stable_sort(keys.begin(), keys.end(), [&](Index a, Index b) { return of.at(a) > of.at(b); });
+    keys.resize(std::min(keys.size(), at(count)));
+    return keys;
+  };
+  std::vector<Index> features = most(of_feature, kTableColumns);
+  if (table.values.rows <= kTableColumns) {
+    features.resize(at(table.values.rows));
+    std::iota(features.begin(), features.end(), Index{0});
+  }
+  TextTable map;
+  map.head = {"sample"};
+  for (const Index i : features) map.head.push_back(feature_name(table.feature_names, i));
+  for (const Index j : most(of_sample, kRows)) {
+    map.rows.push_back({sample_name(table, j)});
+    map.shade.push_back({0});
+    for (const Index i : features) {
+      const auto found = doubt.find({j, i});
+      map.rows.back().push_back(figure_text(static_cast<double>(table.values(i, j)), 4));
+      map.shade.back().push_back(found == doubt.end() ? 0 : found->second);
+    }
+  }
+  page.heading("Samples with doubted cells");
+  page.paragraph("Those with most doubt first; the redder a cell, the less it is trusted.");
+  page.table(map);
+}
+
+template <class T>
+void add_feature_table(Page& page, const Result<T>& r, const std::vector<std::string>& names) {
   std::vector<double> doubt;
   for (const T v : r.weights) doubt.push_back(1 - static_cast<double>(v));
   TextTable t;
   t.head = {"feature", "weight", "loss"};
   for (const Index i : largest(doubt, kRows))
-    t.rows.push_back({std::to_string(i), fixed_text(static_cast<double>(r.weights[at(i)])),
+    t.rows.push_back({feature_name(names, i), fixed_text(static_cast<double>(r.weights[at(i)])),
                       figure_text(static_cast<double>(r.losses[at(i)]), 4)});
   page.paragraph("The least trusted features:");
   page.table(t);
 }
 
 }  // namespace
+
+std::string feature_name(const std::vector<std::string>& names, Index feature) {
+  return names.empty() ? std::to_string(feature) : names[at(feature)];
+}
 
 template <class T>
 std::vector<double> distrust(const Result<T>& r) {
@@ -235,8 +299,11 @@ void add_trust(Page& page, const FitReport<T>& report, std::pair<Index, Index> s
     page.paragraph("The run ended before the pace began: every weight is 1.");
     return;
   }
-  if (r.options.level != Level::sample) add_map(page, report, shape);
-  if (r.options.level == Level::feature && shape.first == 0) add_feature_table(page, r);
+  if (report.model.options.kind == Kind::table)
+    add_doubted_cells(page, report);
+  else if (r.options.level != Level::sample)
+    add_map(page, report, shape);
+  if (r.options.level == Level::feature && shape.first == 0) add_feature_table(page, r, report.table.feature_names);
   add_least_trusted(page, report, shape);
 }
 

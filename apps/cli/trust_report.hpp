@@ -3,6 +3,11 @@
 
 namespace pacewise::cli {
 
+inline constexpr Index kTableColumns = 40;  // a wider table would not be read
+
+/// Its name, else its number
+std::string feature_name(const std::vector<std::string>& names, Index feature);
+
 /// What the fit trusts: the map of weights with a slider over the iterations (levels element and feature) and the least
 /// trusted samples. `shape` of a sample as a picture, {0, 0} where it is none.
 template <class T>

@@ -1,5 +1,8 @@
 #include "apps/report/page.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "apps/report/page_script.hpp"
 #include "apps/report/page_style.hpp"
 
@@ -12,6 +15,12 @@ constexpr char kPolicy[] =
     "form-action 'none'";
 
 constexpr std::size_t kRoomyColumns = 12;
+
+/// Blue below 0, red above, the stronger the further
+std::string colour(double shade) {
+  return std::string(shade < 0 ? "rgba(50,110,220," : "rgba(220,60,40,") +
+         fixed_text(std::min(std::abs(shade), 1.0) * 0.6, 2) + ")";
+}
 
 std::string image(const Picture& p) {
   return "<img alt=\"" + escape_html(p.caption) + "\" width=\"" + std::to_string(p.width) +
@@ -76,10 +85,16 @@ void Page::table(const TextTable& table) {
     body_ += "</tr></thead>\n";
   }
   body_ += "<tbody>\n";
-  for (const auto& cells : table.rows) {
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
     body_ += "<tr>";
-    for (const std::string& cell : cells)
-      body_ += (dense && cell == "0" ? "<td class=\"zero\">" : "<td>") + escape_html(cell) + "</td>";
+    for (std::size_t c = 0; c < table.rows[r].size(); ++c) {
+      const std::string& cell = table.rows[r][c];
+      const double shade = table.shade.empty() ? 0 : table.shade[r][c];
+      body_ += shade != 0                      ? "<td style=\"background:" + colour(shade) + "\">"
+               : dense && c > 0 && cell == "0" ? "<td class=\"zero\">"
+                                               : "<td>";
+      body_ += escape_html(cell) + "</td>";
+    }
     body_ += "</tr>\n";
   }
   body_ += "</tbody></table></div>\n";

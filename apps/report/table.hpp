@@ -6,8 +6,9 @@ namespace pacewise {
 
 /// Cells as text; the first column is left-aligned, the others right-aligned (numbers).
 struct TextTable {
-  std::vector<std::string> head;               // empty: no head line
-  std::vector<std::vector<std::string>> rows;  // each as long as `head` where there is one
+  std::vector<std::string> head;                // empty: no head line
+  std::vector<std::vector<std::string>> rows;   // each as long as `head` where there is one
+  std::vector<std::vector<double>> shade = {};  // on a page, by row and column: from -1, blue, to 1, red; empty: none
 };
 
 /// Columns padded to equal width and two blanks apart; every line ends in '\n'. Widths count UTF-8 characters.

@@ -14,7 +14,7 @@ from pacewise import SelfPacedSparseCoder, datasets
 
 def main(picture):
     data = datasets.synthetic(200, 32, 3, corrupted=0.05, random_state=1)  # made of 15 atoms; 5% of the entries are wrong
-    coder = SelfPacedSparseCoder(graph="none", random_state=0).fit(data.data)
+    coder = SelfPacedSparseCoder(kind="images", graph="none", random_state=0).fit(data.data)
     chosen = coder.n_components_, coder.options_["beta_ratio"]
 
     rows = []

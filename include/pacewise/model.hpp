@@ -178,6 +178,12 @@ struct Trust {
                             // entry_lambda, or held_out_lambda where entries are judged in folds
 };
 
+/// An entry that is not trusted, with what the model expects there, seeing none of those of its sample
+struct WrongCell {
+  Index sample = 0, feature = 0;
+  double given = 0, expected = 0, confidence = 0;
+};
+
 // ---- the model
 
 /// What was handed over beside the options: the same must be given again to resume or to verify.
@@ -228,6 +234,9 @@ struct Model : State<T> {
   Matrix<T> mend(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
   /// Outlier scores of new samples and confidence in their entries.
   Trust<T> score(const Problem<T>& Y, const EncodeOptions& how = {}, const Control& control = {}) const;
+  /// The entries whose confidence is below 1/2, the least trusted first.
+  std::vector<WrongCell> find_wrong_cells(const Problem<T>& Y, const EncodeOptions& how = {},
+                                          const Control& control = {}) const;
   /// One file, written whole or not at all, that load(), the program and Python read. Identical runs give identical
   /// files. A WriteError says why it could not be written.
   void save(const std::string& path) const;

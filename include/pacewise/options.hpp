@@ -17,6 +17,9 @@ using Index = std::int64_t;
 
 // ---- the words of the options: each enumeration with its names, in its order
 
+/// What the data are, from which the defaults follow. table: the columns are quantities of different kinds, each with
+/// a centre and a scale of its own. images and spectra: the features are values of one quantity.
+enum class Kind : std::uint8_t { automatic, images, table, spectra };
 /// What carries a self-paced weight. A unit is one sample, one feature, one entry, or a group of entries of a sample;
 /// `none` is ordinary sparse coding.
 enum class Level : std::uint8_t { none, sample, feature, element, group };
@@ -48,8 +51,8 @@ struct Shape {
   Index rows = 0, columns = 0;  // >= 1
   bool operator==(const Shape&) const = default;
 };
-/// Where the defaults come from. robust: those of Options. paper: 128 atoms, geometric pace, k = 3, neighbours of the
-/// raw data.
+/// Where the defaults come from. robust: those of Options. paper: images, 128 atoms, geometric pace, k = 3, neighbours of
+/// the raw data.
 enum class Preset : std::uint8_t { robust, paper };
 
 template <std::size_t N>
@@ -59,6 +62,8 @@ struct Words {
 };
 template <class Enum>
 inline constexpr int words = 0;
+template <>
+inline constexpr Words<4> words<Kind>{"kind", {"auto", "images", "table", "spectra"}};
 template <>
 inline constexpr Words<5> words<Level>{"level", {"none", "sample", "feature", "element", "group"}};
 template <>
@@ -97,9 +102,11 @@ inline constexpr int kAuto = -1;
 inline constexpr Index kMostAtoms = 128;  // .. of this many atoms at most
 inline constexpr double kBetaRatio = 0.01;
 
-/// All options of a fit with their defaults, those of the preset `robust`. Ranges, help and the names by which files,
-/// the program and Python know them are in one table, option_table().
+/// All options of a fit with their defaults, those of the preset `robust` for images and spectra. Where the data are a
+/// table, an option that stands at its default takes that of preset(Preset::robust, Kind::table). Ranges, help and the
+/// names by which files, the program and Python know them are in one table, option_table().
 struct Options {
+  Kind kind = Kind::automatic;  // found out from the data
   // the model
   Index atoms = kAuto;  // r >= 1, or kAuto
   std::optional<double> beta =
@@ -152,7 +159,7 @@ struct Options {
   std::uint64_t seed = 0;    // below 2^63: initial dictionary, replacement of dead atoms, randomised SVD
 };
 
-Options preset(Preset which);
+Options preset(Preset which, Kind kind = Kind::images);
 /// Where nobody named a pace, an option of the quantile pace that is not at its default asks for that one.
 void imply_pace(Options& options);
 /// Where nobody named a regulariser, level group takes Welsch's: linear weights find blocks in images worse.

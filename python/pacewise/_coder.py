@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
+import zipfile
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._arrays import as_rows, from_parts, groups_of, integer, optional_rows, plain, real, sparse_parts, thread_number, weighted
+from ._old_models import from_npz
 from ._options import options_of, parameters_doc, regularizer_params_doc
 from ._progress import watcher
 
@@ -55,9 +57,10 @@ def _text_in(X: Any) -> str:
     return f" holds text in {', '.join(map(str, names[:5]))}: leave it out, or make numbers of it (pandas.get_dummies)"
 
 
-def preset_options(preset: str = "robust") -> dict[str, Any]:
-    """All options of a preset, "robust" or "paper", by the names of :class:`SelfPacedSparseCoder`."""
-    return _core.preset_options(preset)
+def preset_options(preset: str = "robust", kind: str = "images") -> dict[str, Any]:
+    """All options of a preset, "robust" or "paper", by the names of :class:`SelfPacedSparseCoder`. Those of "robust" are other
+    for data of the kind "table"."""
+    return _core.preset_options(preset, kind)
 
 
 class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -66,7 +69,8 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     Learns a dictionary B (r, m) and sparse codes S (n, r) of data X (n, m), letting in what fits first and what does
     not fit later or never, with samples tied to their neighbours by a graph or hypergraph. NaN in X is a missing entry.
 
-    Options left at None take the value of ``preset``; ``pacewise.preset_options(preset)`` shows them.
+    Options left at None take the value of ``preset`` and ``kind``; ``pacewise.preset_options(preset, kind)`` shows them.
+    ``notes_`` begins with what the data were taken as, and why.
 
     Parameters
     ----------
@@ -127,6 +131,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self,
         n_components: int | str | None = None,
         *,
+        kind: str = "auto",
         beta: float | None = None,
         beta_ratio: float | None = None,
         l2: float | None = None,
@@ -163,7 +168,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         normalized_laplacian: bool | None = None,
         normalize: str | None = None,
         missing: float | None = None,
-        offset: bool = False,
+        offset: bool | None = None,
         max_iter: int | None = None,
         tol: float | None = None,
         exact_steps: bool | None = None,
@@ -392,22 +397,15 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         entries found) and ``confidence``. ``folds`` as in :meth:`score_samples`.
         """
         rows = self._fitted_rows(X)
-        confidence = self._trust(rows, folds)[1]
-        wrong = confidence < 0.5
-        i, k = np.nonzero(wrong)
-        wrong[~(confidence >= 0.5).any(1)] = False  # nothing would be left to tell what is expected
-        expected = self._mended(np.where(wrong, np.nan, rows))[i, k] if len(i) else rows[i, k]
-        order = np.lexsort((-np.abs(rows[i, k] - expected), confidence[i, k]))
+        i, k, *numbers = self._of_model(_core.wrong_cells, rows, folds=None if folds is None else integer("folds", folds))
         columns: dict[str, NDArray] = {
             "row": np.asarray(X.index)[i] if _is_frame(X, "index") else i,
             "column": np.asarray(self.feature_names_in_)[k] if hasattr(self, "feature_names_in_") else k,
-            "given": rows[i, k],
-            "expected": expected,
-            "confidence": confidence[i, k],
+            **dict(zip(("given", "expected", "confidence"), numbers)),
         }
         cells = np.empty(len(i), [(name, values.dtype) for name, values in columns.items()])
         for name, values in columns.items():
-            cells[name] = values[order]
+            cells[name] = values
         return cells
 
     def decision_function(self, X: Any) -> NDArray:
@@ -451,7 +449,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         own = self.components_.dtype
         tol = 1e-8 if own == np.float64 else 1e-6
         parts = step(X.astype(own, copy=False), self._model, **arguments, tol=tol, threads=thread_number(self.n_threads, self.n_jobs))
-        return [None if part is None else part.astype(X.dtype, copy=False) for part in parts]
+        return [part.astype(X.dtype, copy=False) if part is not None and part.dtype.kind == "f" else part for part in parts]
 
     def _like(self, X: Any, values: NDArray) -> Any:
         """Values (n, m) in the kind that ``set_output`` asks for; without it in that of X."""
@@ -511,11 +509,11 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> SelfPacedSparseCoder:
-        """A model that :meth:`save`, the program (``pacewise fit``) or C++ wrote."""
+        """A model that :meth:`save`, the program (``pacewise fit``) or C++ wrote; also the .npz of versions before 0.6."""
         path = os.fspath(path)
         if not os.path.exists(path):
             raise FileNotFoundError(f"{path}: there is no such file")
-        result = _core.load(path)
+        result = _core.describe(from_npz(path)) if zipfile.is_zipfile(path) else _core.load(path)
         options = result["options"]
         coder = cls()
         coder.set_params(**{name: value for name, value in options.items() if name in coder.get_params() and value is not None})

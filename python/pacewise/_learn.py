@@ -68,7 +68,7 @@ def learn_dictionary(
     else:
         start = _drawn(X, integer("n_components", n_components, 1), np.random.default_rng(seed_of(random_state)))
     if beta is None:
-        beta = _core.preset_options("paper")["beta_ratio"] * 2 * float(np.linalg.norm(X, axis=1).max(initial=0))
+        beta = _core.preset_options("paper", "images")["beta_ratio"] * 2 * float(np.linalg.norm(X, axis=1).max(initial=0))
     B, S, value, codes, atoms, history, ended = _core.learn_dictionary(
         X,
         start,

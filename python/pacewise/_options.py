@@ -36,8 +36,9 @@ def parameters_doc() -> str:
     for row in _core.option_table():
         if row["regularizer"] or row["python"] == "random_state":
             continue
-        robust, paper = ("auto" if row["python"] in _AUTO else row["defaults"][which] for which in ("robust", "paper"))
-        default = f"{robust!r}" + (f" (paper {paper!r})" if paper != robust else "")
+        values = {which: "auto" if row["python"] in _AUTO else value for which, value in row["defaults"].items()}
+        others = [f"{which} {value!r}" for which, value in values.items() if value != values["robust"]]
+        default = f"{values['robust']!r}" + (f" ({', '.join(others)})" if others else "")
         automatic = row["python"] in _AUTO or row["rule"].endswith(", or auto")
         kind = row["rule"] if row["type"] == "choice" else _TYPES[row["type"]] + (' or "auto"' if automatic else "")
         lines.append(f"{row['python']} : {kind}, default {default}")

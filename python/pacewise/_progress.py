@@ -27,7 +27,7 @@ def table_line(record: Record) -> str:
 
 def most_iterations(options: Record) -> int:
     """An upper bound that is known before the fit."""
-    used = {**_core.preset_options(options["preset"]), **{k: v for k, v in options.items() if v is not None}}
+    used = {**_core.preset_options(options["preset"], "images"), **{k: v for k, v in options.items() if v is not None}}
     if used["level"] == "none" or used["pace"] != "quantile":
         return used["max_iter"]
     return min(used["max_iter"], used["plain_iter"] + used["warm_iter"] + used["pace_iter"] + used["polish"])

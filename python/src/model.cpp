@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "model/kind.hpp"
 #include "model/model_file.hpp"
 #include "model/verify.hpp"
 #include "options.hpp"
@@ -144,7 +145,8 @@ nb::dict fit_rows(const Given<T>& data, const nb::dict& given, const GraphParts&
                   const MaybeRows<double>& dictionary, const MaybeRows<double>& codes,
                   const std::optional<SparseParts>& groups, int threads, std::optional<double> max_seconds,
                   const nb::object& callback) {
-  const Options options = to_options(given);
+  std::vector<std::string> named;
+  const Options asked = to_options(given, &named);
   OwnedInputs owned(graph);
   FitInputs& inputs = owned.inputs;
   inputs.dictionary = view_of(dictionary);
@@ -169,6 +171,8 @@ nb::dict fit_rows(const Given<T>& data, const nb::dict& given, const GraphParts&
         });
       };
     const Problem<T> problem = to_problem(data, control);
+    const Options options = settle_kind(problem, asked, named);
+    inputs.note = kind_note(problem, options);
     Result<T> result = fit<T>(problem, options, limited, each, inputs);
     if (!control.cancelled()) held = hold(make_model(std::move(result), problem, sources_of(problem, inputs), control));
   });
@@ -216,6 +220,24 @@ nb::tuple mend_rows(const Rows<T>& X, const Held& held, double tol, int threads)
   return nb::make_tuple(to_rows(std::move(out)));
 }
 
+/// sample, feature, given, expected, confidence: five arrays
+template <class T>
+nb::list wrong_cells(const Rows<T>& X, const Held& held, std::optional<int> folds, double tol, int threads) {
+  std::vector<WrongCell> cells;
+  run(threads, [&](const Control& control) {
+    cells = model_of<T>(held).find_wrong_cells({view(X), {}}, {.tol = tol, .folds = folds}, control);
+  });
+  nb::list out;
+  const auto add = [&]<class V>(V WrongCell::*member) {
+    Vector<V> values;
+    for (const WrongCell& cell : cells) values.push_back(cell.*member);
+    out.append(to_line(std::move(values)));
+  };
+  add(&WrongCell::sample), add(&WrongCell::feature);
+  add(&WrongCell::given), add(&WrongCell::expected), add(&WrongCell::confidence);
+  return out;
+}
+
 template <class T>
 Array<T> reconstruct_rows(const Rows<T>& codes, const Held& held, const MaybeLine<T>& sample_scale) {
   const Vector<T> scale = sample_scale ? copy(*sample_scale) : Vector<T>();
@@ -231,6 +253,7 @@ void bind(nb::module_& m) {
   m.def("verify", &verify_rows<T>, "data"_a, "model"_a, "graph"_a, "threads"_a);
   m.def("encode", &encode_rows<T>, "X"_a, "model"_a, "tol"_a, "threads"_a);
   m.def("score", &score_rows<T>, "X"_a, "model"_a, "folds"_a.none(), "tol"_a, "threads"_a);
+  m.def("wrong_cells", &wrong_cells<T>, "X"_a, "model"_a, "folds"_a.none(), "tol"_a, "threads"_a);
   m.def("mend", &mend_rows<T>, "X"_a, "model"_a, "tol"_a, "threads"_a);
   m.def("reconstruct", &reconstruct_rows<T>, "codes"_a, "model"_a, "sample_scale"_a.none());
 }
@@ -238,7 +261,9 @@ void bind(nb::module_& m) {
 }  // namespace
 
 void bind_model(nb::module_& m) {
-  m.def("preset_options", [](const std::string& which) { return from_options(preset(parse<Preset>(which))); });
+  m.def("preset_options", [](const std::string& which, const std::string& kind) {
+    return from_options(preset(parse<Preset>(which), parse<Kind>(kind)));
+  });
   m.def("check_options", [](const nb::dict& given) { to_options(given); });
   m.def("option_table", &option_rows);
   nb::class_<Held>(m, "Model")

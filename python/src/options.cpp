@@ -43,7 +43,7 @@ Regularizer to_regularizer(const std::string& name, const nb::dict& parameters) 
   return out.regularizer;
 }
 
-Options to_options(const nb::dict& given) {
+Options to_options(const nb::dict& given, std::vector<std::string>* named) {
   Options out = given.contains("preset") && !given["preset"].is_none() ? preset(parse<Preset>(text_of(given["preset"])))
                                                                        : Options();
   for (const auto& [key, value] : given)
@@ -52,8 +52,10 @@ Options to_options(const nb::dict& given) {
       throw Error("option " + name + ": there is none of this name");
   for (const Option& row : option_table())
     for (const auto& [key, value] : given)
-      if (find_option(text_of(key)) == &row && !value.is_none())
+      if (find_option(text_of(key)) == &row && !value.is_none()) {
         row.set(out, to_value(text_of(key), value), text_of(key));
+        if (named != nullptr) named->push_back(row.name);
+      }
   if (!given.contains("regularizer") || given["regularizer"].is_none()) imply_regularizer(out);
   if (given.contains("regularizer_params") && !given["regularizer_params"].is_none()) {
     if (!nb::isinstance<nb::dict>(given["regularizer_params"]))
@@ -80,8 +82,10 @@ nb::list option_rows() {
   nb::list out;
   for (const Option& row : option_table()) {
     nb::dict d, defaults;
-    for (const std::string_view which : words<Preset>.names) {
-      Options options = preset(parse<Preset>(which));
+    for (const std::string_view which : {"robust", "table", "paper"}) {
+      const bool table = which == "table";
+      Options options = table ? preset(Preset::robust, Kind::table) : preset(parse<Preset>(which));
+      if (row.name == "kind") options.kind = Kind::automatic;
       if (!row.regularizer.empty()) options.regularizer = parse_regularizer(row.regularizer);
       defaults[std::string(which).c_str()] = from_value(row.get(options));
     }

@@ -6,7 +6,8 @@ namespace pacewise::python {
 
 /// Options by the names of scikit-learn or of the table. None stands for the preset's value; unknown names are Errors.
 /// "preset" and "regularizer_params", a dict, are taken too.
-Options to_options(const nb::dict& given);
+/// `named`: those that were given.
+Options to_options(const nb::dict& given, std::vector<std::string>* named = nullptr);
 nb::dict from_options(const Options& options);
 Regularizer to_regularizer(const std::string& name, const nb::dict& parameters);
 /// The fields of a struct, as files hold them (model/fields.hpp)

@@ -352,6 +352,36 @@ Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Co
 }
 
 template <class T>
+std::vector<WrongCell> Model<T>::find_wrong_cells(const Problem<T>& Y, const EncodeOptions& how,
+                                                  const Control& control) const {
+  const Trust<T> trust = score(Y, how, control);
+  const Index m = trust.confidence.rows(), n = trust.confidence.cols();
+  Matrix<T> seen(Y.values);
+  std::vector<WrongCell> cells;
+  for (Index j = 0; j < n; ++j) {
+    const T* c = trust.confidence.col(j);
+    // else nothing would be left to tell what is expected
+    const bool some = std::any_of(c, c + m, [](T confidence) { return confidence >= T(0.5); });
+    for (Index i = 0; i < m; ++i) {
+      if (!(c[i] < T(0.5))) continue;
+      cells.push_back({j, i, static_cast<double>(Y.values(i, j)), 0, static_cast<double>(c[i])});
+      if (some) seen(i, j) = std::numeric_limits<T>::quiet_NaN();
+    }
+  }
+  if (cells.empty()) return cells;
+  const Matrix<T> expected = mend({seen, Y.weights}, how, control);
+  for (WrongCell& cell : cells) cell.expected = static_cast<double>(expected(cell.feature, cell.sample));
+  const auto apart = [&](const WrongCell& c) {
+    const Vector<T>& scale = normalization.scale;
+    return std::abs(c.given - c.expected) / (scale.empty() ? 1 : static_cast<double>(scale[c.feature]));
+  };
+  std::stable_sort(cells.begin(), cells.end(), [&](const WrongCell& a, const WrongCell& b) {
+    return a.confidence != b.confidence ? a.confidence < b.confidence : apart(a) > apart(b);
+  });
+  return cells;
+}
+
+template <class T>
 Trust<T> calibrate(Model<T>& model, const Problem<T>& problem, const EncodeOptions& options, const Control& control) {
   const Data<T> data =
       prepare(problem, model.normalization.kind, &model.normalization, control, false, model.options.missing);
@@ -361,11 +391,13 @@ Trust<T> calibrate(Model<T>& model, const Problem<T>& problem, const EncodeOptio
   return trust_of(model, data, losses, folds, control);
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                         \
-  template Encoding<T> Model<T>::encode(const Problem<T>&, const EncodeOptions&, const Control&) const; \
-  template Matrix<T> Model<T>::reconstruct(MatrixView<const T>, const Vector<T>&) const;                \
-  template Matrix<T> Model<T>::mend(const Problem<T>&, const EncodeOptions&, const Control&) const;     \
-  template Trust<T> Model<T>::score(const Problem<T>&, const EncodeOptions&, const Control&) const;     \
+#define PACEWISE_INSTANTIATE(T)                                                                                       \
+  template Encoding<T> Model<T>::encode(const Problem<T>&, const EncodeOptions&, const Control&) const;               \
+  template Matrix<T> Model<T>::reconstruct(MatrixView<const T>, const Vector<T>&) const;                              \
+  template Matrix<T> Model<T>::mend(const Problem<T>&, const EncodeOptions&, const Control&) const;                   \
+  template Trust<T> Model<T>::score(const Problem<T>&, const EncodeOptions&, const Control&) const;                   \
+  template std::vector<WrongCell> Model<T>::find_wrong_cells(const Problem<T>&, const EncodeOptions&, const Control&) \
+      const;                                                                                                          \
   template Trust<T> calibrate<T>(Model<T>&, const Problem<T>&, const EncodeOptions&, const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -32,6 +32,7 @@ struct FitInputs {
   Tuning tuning = {};
   Vector<Index> parts = {};   // the first sample of each part but the first, ascending: parts have no graph in common
   bool show_weights = false;  // the callback's state has the weights of every iteration
+  std::string note = {};      // what is said of the data first
   int judge_stages = 0;       // > 0: the run is over when so many stages of a descending pace, or all, are judged
 };
 

@@ -72,7 +72,8 @@ Fitter<T>::Fitter(const Problem<T>& problem, const Options& options, const Contr
 template <class T>
 void Fitter<T>::make_parts(const Problem<T>& problem) {
   Data<T> data = prepare<T>(problem, options_.normalize, nullptr, control_, descends(options_), options_.missing);
-  notes_ = data.notes;
+  if (!inputs_.note.empty()) notes_.push_back(inputs_.note);
+  notes_.insert(notes_.end(), data.notes.begin(), data.notes.end());
   check_range(problem, data);
   if (descends(options_)) {
     hiding_ = plan_hiding(options_.hidden, static_cast<double>(m_ * n_ - data.missing));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/kind.hpp"
 #include "model/model_file.hpp"
 #include "storage/container.hpp"
 #include "storage/file_error.hpp"
@@ -61,11 +62,11 @@ Model<T> fit_with(const Problem<T>& problem, Options options, const FitControl& 
   control.threads = given.threads;
   control.cancel = given.cancel;
   if (std::isfinite(given.max_seconds)) control.end_after(given.max_seconds);
-  const FitInputs inputs{.graph = given.graph,
-                         .graph_points = given.graph_points,
-                         .dictionary = given.dictionary,
-                         .groups = given.groups,
-                         .codes = given.codes};
+  FitInputs inputs{.graph = given.graph,
+                   .graph_points = given.graph_points,
+                   .dictionary = given.dictionary,
+                   .groups = given.groups,
+                   .codes = given.codes};
   const Sources sources = sources_of(problem, inputs);
   Model<T> start;
   if (!given.resume.empty()) {
@@ -74,12 +75,15 @@ Model<T> fit_with(const Problem<T>& problem, Options options, const FitControl& 
     start.options.max_iter = options.max_iter;
     start.options.tol = options.tol;
     options = start.options;
+  } else {
+    options = settle_kind(problem, options);
   }
   const Callback<T> callback = [&](const Record& record, const State<T>& state) {
     if (!given.checkpoint.empty() && record.iteration % given.every == 0)
       checkpoint_of(problem, sources, options, &state).save(given.checkpoint);
     return !given.callback || given.callback(record);
   };
+  inputs.note = kind_note(problem, options);
   Result<T> result = fit<T>(problem, options, control, callback, inputs, start.iteration > 0 ? &start : nullptr);
   return make_model(std::move(result), problem, sources, control);
 }

@@ -262,7 +262,7 @@ void check_sizes(const ContainerReader& in, const Model<T>& m) {
       m.codes.rows() == m.dictionary.cols() && m.codes.cols() == m.samples && is(m.losses, units) &&
       is(m.State<T>::weights, unit_count(level, m.features, m.samples)) && is(m.sample_scale, m.samples) &&
       is(norm.shift, m.features) && is(m.held_out_lambda, m.features) && norm.shift.size() == norm.scale.size() &&
-      ((norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) &&
+      (!m.complete || (norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) &&
       is(m.feature_names, m.features) && (m.consistency.empty() || m.consistency.cols() == m.dictionary.cols()) &&
       (L.empty() || (L.rows == m.samples && L.cols == m.samples)) && (H.empty() || H.cols == m.samples);
   if (!sound) in.fail("is damaged: its arrays do not fit together");

@@ -172,6 +172,7 @@ std::vector<Option> make_table() {
   Table t;
   using O = Options;
   t.group("Model");
+  t.add("kind", "", &O::kind, "What the data are, from which defaults follow; auto: found out, and said");
   t.add("atoms", "r", &O::atoms, "Atoms of the dictionary; auto: chosen by hidden entries, and beta with them",
         at_least(1))
       .python = "n_components";
@@ -424,9 +425,20 @@ void imply_regularizer(Options& options) {
   if (options.level == Level::group) options.regularizer = Welsch{};
 }
 
-Options preset(Preset which) {
+Options preset(Preset which, Kind kind) {
   Options options;
+  if (which == Preset::robust && kind == Kind::table) {
+    options.kind = kind;
+    options.atoms = 16;
+    options.beta_ratio = 0.003;
+    options.l2 = 0.3;
+    options.normalize = Normalize::robust;
+    options.offset = true;
+    options.alpha = 1;
+    options.gamma = 0.1;
+  }
   if (which == Preset::paper) {
+    options.kind = Kind::images;
     options.atoms = 128;
     options.beta_ratio = kBetaRatio;
     options.pace = Pace::geometric;

@@ -321,14 +321,14 @@ class Figures(Case):
         self.assertTrue(page.startswith("<!DOCTYPE html>"))
         self.assertEqual(re.findall(r"""(?:src|href)\s*=\s*["'](?!data:)""", page), [])
         self.assertNotRegex(page, r"<script[^>]|http:|https:|@import|url\(")
-        for part in ("<svg", "data:image/png;base64,", "prefers-color-scheme", "name=\"viewport\"", "Learned atoms"):
+        for part in ("<svg", "<h2>Doubted cells</h2>", "prefers-color-scheme", "name=\"viewport\"", "Learned atoms"):
             self.assertIn(part, page)
 
     def test_help_and_version(self):
         """That the help of fit has every option of the table is in documents_test.py."""
         self.assertEqual(self.call("--version")[0], f"pacewise {(ROOT / 'VERSION').read_text().strip()}\n")
         out, _ = self.call("--help")
-        for command in ("fit", "encode", "mend", "reconstruct", "score", "cluster", "graph", "evaluate", "verify", "info", "demo"):
+        for command in ("fit", "impute", "clean", "encode", "mend", "reconstruct", "score", "cluster", "graph", "evaluate", "verify", "info", "demo"):
             self.assertRegex(out, rf"(?m)^  {command} ")
             self.assertIn("Example:\n  pacewise " + command, self.call(command, "--help")[0])
         self.assertNotIn("generate", out)

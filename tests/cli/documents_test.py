@@ -76,7 +76,7 @@ class Documents(Case):
                 self.in_folder(["sh", "-c", command], *((0, 1) if command.startswith("pacewise fit") else (0,)))
                 commands.append(command.split()[1])
         self.assertRegex(shown, r"^\S+ \(16, 16\) \d+\n$")
-        self.assertEqual(set(commands), {"info", "fit", "verify", "encode", "mend", "reconstruct", "score", "cluster", "evaluate", "graph", "demo"})
+        self.assertEqual(set(commands), {"info", "impute", "clean", "fit", "verify", "encode", "mend", "reconstruct", "score", "cluster", "evaluate", "graph", "demo"})
         self.check_model()
 
     def check_model(self):

@@ -29,5 +29,5 @@ def corrupted():
     import pacewise
 
     bunch = pacewise.datasets.synthetic(160, 32, 3, random_state=1)
-    coder = pacewise.SelfPacedSparseCoder(15, beta=0.02, graph="none", polish=0, final=0.9, random_state=0, n_threads=2)
+    coder = pacewise.SelfPacedSparseCoder(15, kind="images", beta=0.02, graph="none", polish=0, final=0.9, random_state=0, n_threads=2)
     return bunch, coder.fit(bunch.data)

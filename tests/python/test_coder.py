@@ -29,7 +29,7 @@ FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 
 
 def quick(**options):
-    return SelfPacedSparseCoder(**{"n_components": 8, "beta": 0.05, "random_state": 0, "pace_iter": 4, "polish": 4, **options})
+    return SelfPacedSparseCoder(**{"kind": "images", "n_components": 8, "beta": 0.05, "random_state": 0, "pace_iter": 4, "polish": 4, **options})
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_missing_entries(corrupted, rng):
     holes = rng.uniform(size=bunch.clean.shape) < 0.15
     X = np.where(holes, np.nan, bunch.clean)
     for normalize in ("unit", "none"):
-        coder = SelfPacedSparseCoder(15, beta=0.01, graph="none", level="none", normalize=normalize, random_state=0).fit(X)
+        coder = SelfPacedSparseCoder(15, kind="images", beta=0.01, graph="none", level="none", normalize=normalize, random_state=0).fit(X)
         filled, codes = coder.impute(X), coder.transform(X)
         assert (filled[~holes] == X[~holes]).all()
         error = np.abs(filled - bunch.clean)[holes].mean()
@@ -233,9 +233,22 @@ def test_models_survive(how, tmp_path):
 
 def test_files_of_other_kinds(X, tmp_path):
     """Old models and files that are none, whole and cut: each kind is tested in C++."""
+    data = np.loadtxt(FIXTURES / "data.csv", delimiter=",")
+    old = SelfPacedSparseCoder.load(FIXTURES / "version1.npz")
+    np.testing.assert_allclose(old.transform(data), np.loadtxt(FIXTURES / "version1_npz_codes.csv", delimiter=","), atol=1e-6)
+    np.testing.assert_allclose(old.decision_function(data), np.loadtxt(FIXTURES / "version1_npz_decision.csv"), atol=1e-6)
+    assert old.level == "sample" and old.regularizer_params == {"power": 3.0} and old.random_state == 5
+    assert old.n_iter_ == len(old.history_["phase"]) > 2 and old.laplacian_.shape == (18, 18)
+    old.save(tmp_path / "new.pw")
+    assert (SelfPacedSparseCoder.load(tmp_path / "new.pw").codes_ == old.codes_).all()
+    whole = (FIXTURES / "version1.npz").read_bytes()
+    for at in range(0, len(whole), len(whole) // 20):
+        (tmp_path / "old.npz").write_bytes(whole[:at])
+        with pytest.raises(pacewise.Error, match="old.npz"):
+            SelfPacedSparseCoder.load(tmp_path / "old.npz")
     old = SelfPacedSparseCoder.load(FIXTURES / "version1_single.pw")
     codes = np.loadtxt(FIXTURES / "version1_single_codes.csv", delimiter=",")
-    np.testing.assert_allclose(old.transform(np.loadtxt(FIXTURES / "data.csv", delimiter=",")), codes, atol=1e-5)
+    np.testing.assert_allclose(old.transform(data), codes, atol=1e-5)
     with pytest.raises(pacewise.Error, match="offset_"):
         old.predict(np.ones((1, 6)))
     with pytest.raises(pacewise.Error, match="is a checkpoint"):

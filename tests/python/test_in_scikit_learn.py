@@ -17,7 +17,7 @@ from pacewise import SelfPacedSparseCoder, SparseCodeImputer, datasets
 BUNCH = datasets.synthetic(120, 16, 3, corrupted=0, random_state=2)
 HOLES = np.random.default_rng(0).uniform(size=BUNCH.data.shape) < 0.1
 X = np.where(HOLES, np.nan, BUNCH.data)
-PLAIN = {"level": "none", "graph": "none", "tol": 1e-3, "random_state": 0}
+PLAIN = {"kind": "images", "level": "none", "graph": "none", "tol": 1e-3, "random_state": 0}
 
 
 @parametrize_with_checks(
