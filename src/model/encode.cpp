@@ -19,7 +19,8 @@ namespace {
 constexpr Index kFolds = 5, kFoldFeatures = 256;
 
 template <class T>
-void require(const Model<T>& model, MatrixView<const T> values) {
+void require(const Model<T>& model, MatrixView<const T> values, const EncodeOptions& how) {
+  if (!(how.tol > 0)) refuse("tol", to_text(how.tol), "> 0");
   if (values.rows != model.dictionary.rows())
     throw Error("features of the data = " + std::to_string(values.rows) +
                 ": must equal those of the model = " + std::to_string(model.dictionary.rows()));
@@ -177,7 +178,7 @@ Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const En
 template <class T>
 Encoded<T> encode_data(const Model<T>& model, const Problem<T>& problem, const EncodeOptions& options,
                        const Control& control, bool by_reference = false) {
-  require(model, problem.values);
+  require(model, problem.values, options);
   Data<T> data =
       prepare(problem, model.normalization.kind, &model.normalization, control, false, model.options.missing);
   Encoding<T> e = encode_prepared(model, data, options, control, by_reference);
@@ -345,7 +346,7 @@ Matrix<T> Model<T>::reconstruct(MatrixView<const T> codes_of_samples, const Vect
 
 template <class T>
 Trust<T> Model<T>::score(const Problem<T>& Y, const EncodeOptions& how, const Control& control) const {
-  require(*this, Y.values);
+  require(*this, Y.values, how);
   const Data<T> data = prepare(Y, normalization.kind, &normalization, control, false, this->options.missing);
   const Index folds = fold_count(how, data.values.rows(), !held_out_lambda.empty());
   return trust_of(*this, data, entry_losses(*this, data, how, folds, control), folds, control);

@@ -75,6 +75,9 @@ void Fitter<T>::make_parts(const Problem<T>& problem) {
   if (!inputs_.note.empty()) notes_.push_back(inputs_.note);
   notes_.insert(notes_.end(), data.notes.begin(), data.notes.end());
   check_range(problem, data);
+  if (is_given(inputs_.graph_points) && inputs_.graph_points.cols != n_)
+    throw Error("graph_points has " + std::to_string(inputs_.graph_points.cols) +
+                " columns: must equal the number of samples = " + std::to_string(n_));
   if (descends(options_)) {
     hiding_ = plan_hiding(options_.hidden, static_cast<double>(m_ * n_ - data.missing));
     const double deviation = robust_moments(data).deviation;
@@ -134,9 +137,6 @@ Graph Fitter<T>::graph_of(const Data<T>& data, Index first) {
     return graph;
   };
   if (!is_given(inputs_.graph_points)) return noted(build_graph<T>(data, o, control_));
-  if (inputs_.graph_points.cols != n_)
-    throw Error("graph_points has " + std::to_string(inputs_.graph_points.cols) +
-                " columns: must equal the number of samples = " + std::to_string(n_));
   const Data<double> points =
       prepare<double>({inputs_.graph_points.columns(first, n), {}}, Normalize::none, nullptr, control_);
   return noted(build_graph_from_neighbours<double>(nearest<double>(points, o.k, control_), points, o));

@@ -121,7 +121,6 @@ Options for_kind(Kind kind, const Options& given, const std::vector<std::string>
 template <class T>
 Options settle_kind(const Problem<T>& problem, const Options& given, const std::vector<std::string>& named,
                     bool pictures) {
-  validate(problem, {}, given.missing);
   const Kind kind = given.kind == Kind::automatic ? find_kind(problem, given, pictures).kind : given.kind;
   return for_kind(kind, given, named);
 }

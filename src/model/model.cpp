@@ -67,6 +67,7 @@ Model<T> fit_with(const Problem<T>& problem, Options options, const FitControl& 
                    .dictionary = given.dictionary,
                    .groups = given.groups,
                    .codes = given.codes};
+  validate(problem, control, options.missing);
   const Sources sources = sources_of(problem, inputs);
   Model<T> start;
   if (!given.resume.empty()) {

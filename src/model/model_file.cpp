@@ -281,6 +281,9 @@ Model<T> parse_model(const ContainerReader& in) {
   const json& state = h.at("state");
   if (!state.is_null()) visit_fields(static_cast<State<T>&>(m), FieldReader<T>(in, state));
   if (m.complete) visit_results(m, read);
+  if (m.complete && h.at("objective").is_number() &&
+      !(std::abs(h.at("objective").get<double>() - m.objective.total()) <= 1e-9 * m.objective.magnitude()))
+    in.fail("is damaged: its objective is not the sum of its parts");
   if (!state.is_null()) check_sizes(in, m);
   if (in.version == 1 && m.options.level == Level::feature) read("feature_weights", m.weights);
   if (m.options.level != Level::none && !m.losses.empty())

@@ -55,7 +55,14 @@ void check_coupling(const Coupling<T>& c, Index n, Index r) {
 }
 
 template <class T>
+void check_finite(const char* name, MatrixView<const T> a) {
+  for (Index j = 0; j < a.cols; ++j)
+    require(all_finite(a.col(j), a.rows), name, ": a value is not finite; all must be");
+}
+
+template <class T>
 void check_atoms(MatrixView<const T> X, MatrixView<const T> B) {
+  check_finite("dictionary", B);
   require(B.rows == X.rows, "dictionary: its atoms have ", B.rows,
           " numbers: must equal the number of features = ", X.rows);
 }
@@ -63,6 +70,7 @@ void check_atoms(MatrixView<const T> X, MatrixView<const T> B) {
 template <class T>
 void check_shapes(MatrixView<const T> X, MatrixView<const T> B, MatrixView<const T> S) {
   check_atoms(X, B);
+  check_finite("codes", S);
   require(S.rows == B.cols && S.cols == X.cols, "codes have ", S.cols, " samples x ", S.rows, " atoms: must be ",
           X.cols, " x ", B.cols);
 }
@@ -112,6 +120,7 @@ template <class T>
 Step<T> consistency_step(const Sparse& H, MatrixView<const T> S, double eta, const Control& control) {
   require(std::isfinite(eta) && eta > 0, "eta = ", eta, ": must be finite and > 0");
   require(H.cols == S.cols, "incidence has ", H.cols, " columns: must equal the number of samples = ", S.cols);
+  check_finite("codes", S);
   Step<T> out;
   out.report = solve_consistency<T>(H, S, eta, out.value, control);
   return out;
@@ -121,6 +130,7 @@ template <class T>
 Vector<T> weights_step(const Vector<T>& losses, double lambda, const Regularizer& regularizer) {
   validate(regularizer);
   require(lambda > 0, "lambda = ", lambda, ": must be > 0");
+  for (const T loss : losses) require(loss >= 0, "loss = ", loss, ": must be >= 0");
   Vector<T> v;
   solve_weights(losses, regularizer, lambda, v, {});
   return v;

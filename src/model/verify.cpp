@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/model.hpp"
+
 namespace pacewise {
 
 template <class T>
@@ -13,7 +15,7 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   state.schedule.finished = state.schedule.stalled = true;  // the fit goes no further than this state
   FitInputs all = inputs;
   if (!model.groups.empty()) all.groups = &model.groups;
-  const Result<T> r = fit<T>(problem, model.options, control, nullptr, all, &state);
+  const Model<T> r = make_model(fit<T>(problem, model.options, control, nullptr, all, &state), problem, {}, control);
   if (control.stop()) return {};
   std::vector<Figure> figures;
   const auto add = [&](const char* name, double stated, double found, double magnitude, double absolute = 0) {
@@ -39,8 +41,47 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   certificate("certificate: codes", &Certificate::codes);
   certificate("certificate: dictionary", &Certificate::dictionary);
   certificate("certificate: consistency", &Certificate::consistency);
+  certificate("certificate: weights", &Certificate::weights);
   add("selected", model.selected, r.selected, 1);
   add("density", model.density, r.density, 1);
+  // what later commands use; a file of an earlier version lacks some
+  const auto number = [&](const char* name, double stated, double found) {
+    if (!std::isnan(stated)) add(name, stated, found, std::max(std::abs(stated), std::abs(found)));
+  };
+  const auto numbers = [&](const char* name, const Vector<T>& stated, const Vector<T>& found) {
+    if (stated.empty()) return;
+    double norm = 0, apart = 0;
+    for (std::size_t i = 0; i < stated.size(); ++i) {
+      norm = std::hypot(norm, static_cast<double>(stated[i]));
+      apart = std::hypot(apart, static_cast<double>(stated[i] - (i < found.size() ? found[i] : T(0))));
+    }
+    add((std::string(name) + ": difference").c_str(), 0, stated.size() == found.size() ? apart : norm, norm);
+  };
+  const Normalization<T>&given = model.normalization, &again = r.normalization;
+  number("lambda", model.lambda, r.lambda);
+  number("scale of an entry's loss", model.entry_lambda, r.entry_lambda);
+  number("end of usual scores", model.outlier_threshold, r.outlier_threshold);
+  number("middle of the data", given.center, again.center);
+  number("reach of the data", given.reach, again.reach);
+  numbers("losses", model.losses, r.losses);
+  numbers("scales of entries' losses", model.held_out_lambda, r.held_out_lambda);
+  numbers("centres of features", given.shift, again.shift);
+  numbers("scales of features", given.scale, again.scale);
+  numbers("offsets", given.offset, again.offset);
+  numbers("norms of samples", model.sample_scale, r.sample_scale);
+  // the course of the run cannot be recomputed without it; it must be possible
+  double sound = 0;
+  for (const Record& record : model.history)
+    sound += record.iteration == static_cast<int>(sound) + 1 &&
+                     record.objective.total() <=
+                         record.objective_before + VerifyTolerance<T>::relative * record.objective.magnitude() &&
+                     Range{0, 1}.contains(record.selected) && Range{0, 1}.contains(record.density) &&
+                     record.dead_atoms <= model.options.atoms
+                 ? 1
+                 : 0;
+  add("iterations in order", model.iteration, sound, 0);
+  const bool stalled = model.termination == Termination::converged;
+  add("ended converged", stalled ? 1 : 0, model.schedule.stalled && model.schedule.finished ? 1 : 0, 0);
   return figures;
 }
 

@@ -20,8 +20,9 @@ struct VerifyTolerance {
   static constexpr double certificate = std::is_same_v<T, double> ? 1e-9 : 1e-4;
 };
 
-/// Objective, certificates, selected share and density of a model, recomputed from the raw data: normalised, graph
-/// built, losses computed, without a step. Empty once control.stop().
+/// Objective, certificates, and every scale and threshold that later commands use, recomputed from the raw data:
+/// normalised, graph built, losses computed, without a step. Of the history only whether it can be so. Empty once
+/// control.stop().
 template <class T>
 std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, const FitInputs& inputs,
                            const Control& control);

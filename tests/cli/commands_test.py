@@ -90,7 +90,11 @@ class RoundTrips(Case):
         good = (self.folder / "m.pw").read_bytes()
 
         def more(part, factor):
-            return lambda h: h["objective_parts"].update({part: h["objective_parts"][part] * factor})
+            def change(h):
+                added = h["objective_parts"][part] * (factor - 1)
+                h["objective_parts"][part] += added
+                h["objective"] += added
+            return change
 
         for change in (more("fit", 1.001), more("sparsity", 0.999), more("manifold", 1.01), more("consistency", 1.01),
                        lambda h: h["certificate"].update(codes=0.5), lambda h: h["certificate"].update(dictionary=0),
@@ -99,6 +103,23 @@ class RoundTrips(Case):
             with_header(self.folder / "m.pw", change)
             out, _ = self.call("verify", "m.pw", "data.npy", status=1)
             self.assertIn("NOT verified", out)
+        # whatever a later command uses or prints, of the default pace
+        for more in ((), ("--kind", "images")):
+            self.call("fit", "data.npy", "-o", "d.pw", "--atoms", "6", "--quiet", *more)
+            good_d = (self.folder / "d.pw").read_bytes()
+            for name, change in {
+                "lambda": lambda h: h.update({"lambda": 2 * h["lambda"]}), "scale of an entry": lambda h: h.update(entry_lambda=2 * h["entry_lambda"]),
+                "end of usual": lambda h: h.update(outlier_threshold=2 * h["outlier_threshold"]), "reach": lambda h: h.update(reach=2 * h["reach"]),
+                "certificate: weights": lambda h: h["certificate"].update(weights=0.9), "iterations": lambda h: h["state"]["history"].pop(),
+                "iterations in": lambda h: h["state"]["history"][-1].update(selected=2), "ended": lambda h: h.update(termination="time_limit"),
+            }.items():
+                self.write("d.pw", good_d)
+                with_header(self.folder / "d.pw", change)
+                self.assertRegex(self.call("verify", "d.pw", "data.npy", status=1)[0], rf"(?m)^{name}.* NO$")
+            self.write("d.pw", good_d)
+            self.call("verify", "d.pw", "data.npy")
+            with_header(self.folder / "d.pw", lambda h: h.update(objective=h["objective"] + 1))
+            self.assertIn("its objective is not the sum of its parts", self.call("verify", "d.pw", "data.npy", status=3)[1])
         self.write("m.pw", good)
         self.rows[0][0] += 0.01
         self.write("data.npy", npy_bytes(self.rows))

@@ -115,3 +115,11 @@ def test_verify_names_what_differs(tmp_path):
     coder.codes_[3, 2] += 0.5  # a view of the model's own numbers
     wrong = [figure.name for figure in coder.verify(DATA) if not figure.same]
     assert {"objective", "fit", "certificate: codes"} <= set(wrong)
+
+
+def test_verify_sees_scales_that_were_changed():
+    for kind, name in (("images", "sample_scale_"), ("table", "scale_"), ("table", "shift_"), ("table", "feature_offset_"), ("table", "loss_")):
+        coder = SelfPacedSparseCoder(6, kind=kind, random_state=0, max_iter=20).fit(DATA)
+        assert all(figure.same for figure in coder.verify(DATA))
+        getattr(coder, name).ravel()[3] *= 1.5
+        assert not all(figure.same for figure in coder.verify(DATA)), name
