@@ -176,7 +176,7 @@ Graph build_graph(const Samples<T>& X, const Options& options, const Control& co
     const Samples<double> points = found.samples();
     graph = build_graph_from_neighbours(nearest(points, options.k, control.part(projected, 1)), points, options);
     const std::string rank = std::to_string(found.points.rows());
-    if (found.points.rows() < options.graph_space.dimensions)
+    if (found.points.rows() < std::min({options.graph_space.dimensions, m, n - 1}))
       notes.push_back("graph space " + to_string(options.graph_space) + ": the data have only " + rank +
                       " dimensions that stand out of rounding, all of them are used");
     if (missing > 0)

@@ -281,7 +281,7 @@ Model<T> parse_model(const ContainerReader& in) {
   const json& state = h.at("state");
   if (!state.is_null()) visit_fields(static_cast<State<T>&>(m), FieldReader<T>(in, state));
   if (m.complete) visit_results(m, read);
-  if (m.complete && h.at("objective").is_number() &&
+  if (m.complete && h.contains("objective") && h.at("objective").is_number() &&
       !(std::abs(h.at("objective").get<double>() - m.objective.total()) <= 1e-9 * m.objective.magnitude()))
     in.fail("is damaged: its objective is not the sum of its parts");
   if (!state.is_null()) check_sizes(in, m);
@@ -328,7 +328,8 @@ auto guarded(const ContainerReader& in, const Read& read) {
   } catch (const ReadError&) {
     throw;
   } catch (const std::exception& e) {
-    in.fail(std::string("is damaged: ") + e.what());
+    const std::string text = e.what();  // "[json.exception.out_of_range.403] key 'state' not found"
+    in.fail("is damaged: " + (text.starts_with('[') ? text.substr(text.find(' ') + 1) : text));
   }
 }
 

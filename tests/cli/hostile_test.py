@@ -40,7 +40,55 @@ DATA = [
 ]
 
 
+NAMES = "id,a,b,c\n"
+GOOD = "".join(f"r{j},{j % 7},{j * j % 11},{j % 5}\n" for j in range(30))
+GRID = "".join(f"{j % 7},{j * j % 11},{j % 5}\n" for j in range(30))
+WIDE_ROW = ",".join("1" for _ in range(3000)) + "\n"
+# tables as people have them, and worse: what is written, status of impute (None: 0 or 3), more arguments
+TABLES = [
+    (NAMES + GOOD, 0, ()), (NAMES + GOOD.replace("3", ""), 0, ()), (NAMES + GOOD.replace("3", "NA"), 0, ()),
+    (NAMES + GOOD.replace("3", "?"), None, ()), (NAMES + GOOD.replace("3", "#N/A"), None, ()), (NAMES + GOOD.replace("3", "-"), None, ()),
+    (NAMES + GOOD.replace("3", "1e400"), None, ()), (NAMES + GOOD.replace("3", "0x1f"), None, ()), (NAMES + GOOD.replace("3", "1_000"), None, ()),
+    (NAMES + GOOD.replace(",", ";"), None, ()), ((NAMES + GOOD).replace(",", ";"), 0, ()), ((NAMES + GOOD).replace(",", "\t"), 0, ()),
+    ((NAMES + GOOD).replace("\n", "\r\n"), 0, ()), ((NAMES + GOOD).replace("\n", "\r"), None, ()), ("\ufeff" + NAMES + GOOD, 0, ()),
+    ((NAMES + GOOD).encode("utf-16"), 3, ()), (NAMES.replace("a", "\u00e4\u00f6") + GOOD, 0, ()), (NAMES.replace("a", "x" * 5000) + GOOD, 0, ()),
+    (NAMES.replace("b", "a") + GOOD, None, ()), (NAMES.replace("b", "") + GOOD, None, ()), ("id,a\n" + GOOD, 3, ()), (NAMES.strip() + ",d\n" + GOOD, 3, ()),
+    (NAMES + GOOD + "r31,1,2\n", 3, ()), (NAMES + GOOD + "\n\n\n", 0, ()), ("\n\n" + NAMES + GOOD, None, ()), ("# note\n" + NAMES + GOOD, None, ()),
+    (NAMES + GOOD + "total,90,90,90\n", 0, ()), (NAMES + "r0,1,2,3\n", 0, ()), (NAMES + "r0,,,\n", 3, ()), (NAMES, 3, ()), ("a\n", 3, ()), ("1\n", None, ()), ("1\n2\n", None, ()),
+    (GRID, 0, ()), (GRID.replace("4", "inf"), 3, ()), (GRID.replace("4", "-Infinity"), 3, ()), (GRID.replace("4", "nan"), 0, ()), (GRID.replace("4", '"4"'), 0, ()),
+    (GRID.replace("4", '"4'), None, ()), (GRID.replace("4", "four"), None, ()), (GRID.replace(",", " , "), 0, ()), (GRID.replace(",", ",,"), None, ()),
+    ("1e-300,2\n" * 9 + "3e-300,4\n" * 9, None, ()), ("1e300,2\n" * 9 + "3e300,4\n" * 9, None, ()), ("1e19,-1e19\n" * 9 + "3e19,4\n" * 9, None, ()),
+    ("5,5,5\n" * 20, 0, ()), ("0,0,0\n" * 20, 0, ()), ("5,1,5\n" * 9 + "5,,5\n" * 9, 0, ()), (WIDE_ROW * 2, None, ()), ("1,2,3\n", None, ()), ("7,,9\n", None, ()),
+    (GRID, 0, ("--missing", "4")), (GRID, 3, ("--columns", "9")), (GRID, 3, ("--drop", "1,2,3")), (GRID, 3, ("--id", "5")), (NAMES + GOOD, 3, ("--columns", "a,zz")),
+    (NAMES + GOOD, 0, ("--columns", "a,c")), (NAMES + GOOD, 0, ("--drop", "b")), (NAMES + GOOD, 0, ("--id", "a")), (NAMES + GOOD, 3, ("--id", "none", "--columns", "id,a")),
+    (NAMES + GOOD, 0, ("--categorical", "a")), (NAMES + GOOD, 0, ("--categorical", "all")), (NAMES + GOOD, None, ("--label-column", "c")), (NAMES + GOOD, 3, ("--label-column", "q")),
+    (NAMES + GOOD, 2, ("--kind", "cube")), (NAMES + GOOD, 2, ("--missing", "none")), (NAMES + GOOD, 2, ("--atoms", "-3")), (NAMES + GOOD, 0, ("--kind", "images")),
+    (NAMES + GOOD, 0, ("--weights", "table.csv")), (NAMES + GOOD, 3, ("--weights", "nothing.npy")), (NAMES + GOOD, 2, ("--cells", "x.csv")),
+]  # fmt: skip
+
+
 class Hostile(Case):
+    def test_tables(self):
+        self.assertGreaterEqual(len(TABLES), 60)
+        for number, (content, wanted, more) in enumerate(TABLES):
+            with self.subTest(number=number, head=content[:40], more=more):
+                self.write("table.csv", content)
+                status, out, err = run(("impute", "table.csv", "-o", "out.csv", *more), self.folder)
+                self.assertIn(status, (0, 3) if wanted is None else (wanted,), err)
+                self.assertNotRegex(err + out, "std::|json|terminate|Assertion")
+                self.assertEqual(err.count("pacewise: "), 1 if status else 0, err)
+                path = self.folder / "out.csv"
+                self.assertEqual(path.exists(), status == 0)
+                if status == 0:
+                    self.assertNotIn("inf", path.read_text())
+                    if not more:  # what is there stays, and nothing is left missing
+                        again, _, _ = run(("impute", "out.csv", "-o", "again.csv"), self.folder)
+                        self.assertEqual(again, 0)
+                        self.assertEqual(path.read_text(), (self.folder / "again.csv").read_text())
+                        status, out, err = run(("clean", "table.csv", "-o", "again.csv", "--cells", "cells.csv"), self.folder)
+                        self.assertEqual(status, 0, err)
+                    path.unlink()
+
     def fit(self, name, *more, status=0):
         return self.call(*[a.format(data=name) for a in FIT], *more, status=status)
 
