@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "algebra/random.hpp"
-#include "pacewise/fit.hpp"
+#include "pacewise/pacewise.hpp"
 #include "tests/synthetic.hpp"
 
 namespace {

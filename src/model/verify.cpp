@@ -21,7 +21,7 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   const auto add = [&](const char* name, double stated, double found, double magnitude, double absolute = 0) {
     const bool equal = stated == found || (std::isnan(stated) && std::isnan(found));
     const double slack = VerifyTolerance<T>::relative * magnitude + absolute;
-    figures.push_back({name, stated, found, equal || std::abs(stated - found) <= slack});
+    figures.push_back({name, stated, found, equal || (std::isfinite(slack) && std::abs(stated - found) <= slack)});
   };
   const auto part = [&](const char* name, double Objective::*member) {
     const double stated = model.objective.*member, found = r.objective.*member;
@@ -62,7 +62,7 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   number("scale of an entry's loss", model.entry_lambda, r.entry_lambda);
   number("end of usual scores", model.outlier_threshold, r.outlier_threshold);
   number("middle of the data", given.center, again.center);
-  number("reach of the data", given.reach, again.reach);
+  number("reach of the data", given.cutoff, again.cutoff);
   numbers("losses", model.losses, r.losses);
   numbers("scales of entries' losses", model.held_out_lambda, r.held_out_lambda);
   numbers("centres of features", given.shift, again.shift);

@@ -108,8 +108,8 @@ class RoundTrips(Case):
             self.call("fit", "data.npy", "-o", "d.pw", "--atoms", "6", "--quiet", *more)
             good_d = (self.folder / "d.pw").read_bytes()
             for name, change in {
-                "lambda": lambda h: h.update({"lambda": 2 * h["lambda"]}), "scale of an entry": lambda h: h.update(entry_lambda=2 * h["entry_lambda"]),
-                "end of usual": lambda h: h.update(outlier_threshold=2 * h["outlier_threshold"]), "reach": lambda h: h.update(reach=2 * h["reach"]),
+                "lambda": lambda h: h.update({"lambda": 2 * (h["lambda"] or 3)}), "scale of an entry": lambda h: h.update(entry_lambda=2 * (h["entry_lambda"] or 3)),
+                "end of usual": lambda h: h.update(outlier_threshold=2 * (h["outlier_threshold"] or 3)), "reach": lambda h: h.update(reach=2 * (h["reach"] or 3)),
                 "certificate: weights": lambda h: h["certificate"].update(weights=0.9), "iterations": lambda h: h["state"]["history"].pop(),
                 "iterations in": lambda h: h["state"]["history"][-1].update(selected=2), "ended": lambda h: h.update(termination="time_limit"),
             }.items():
