@@ -38,7 +38,9 @@ TEST(Kind, IsFoundFromScaleAndOrderOfTheFeatures) {
   };
   EXPECT_EQ(kind_of(made(64, 90, spot)), Kind::images);
   EXPECT_EQ(kind_of(made(64, 90,
-                         [&](Index i, Index j) { return random.below(5) > 0 ? spot(i, j) : 255.0 * static_cast<double>(random.below(2)); })),
+                         [&](Index i, Index j) {
+                           return random.below(5) > 0 ? spot(i, j) : 255.0 * static_cast<double>(random.below(2));
+                         })),
             Kind::images);
   const auto wave = [](Index i, Index j) { return 2 + std::sin(0.1 * static_cast<double>(i + 3 * j)); };
   EXPECT_EQ(kind_of(made(70, 60, wave)), Kind::spectra);

@@ -52,7 +52,7 @@ class Tables(Case):
         self.assertEqual(lines[1], "note: The data are taken as a table (fewer than 32 features): columns centred and scaled robustly, an offset "
                                    "for each, 16 atoms, l2 = 0.3.")
         self.assertRegex(self.call("info", "m.pw", "--json")[0], r'"kind": "table"')
-        for more, said in ((("--kind", "images"), r"as images \(as asked\): samples to unit norm, 128 atoms\."),
+        for more, said in ((("--kind", "images"), r"as images \(as asked\): samples to unit norm, atoms chosen by hidden entries\."),
                            (("--normalize", "unit", "--atoms", "3"),
                             r"as a table \(fewer than 32 features\): samples to unit norm, an offset for each, 3 atoms, l2 = 0\.3\."),
                            (("--beta", "0.1", "--atoms", "3"), r"3 atoms\.$")):

@@ -39,7 +39,7 @@ def test_documentation_names_every_option_with_its_rule_and_default():
         else:
             assert f"\n{row['python']} : " in text, row["python"]
             assert row["python"] == "random_state" or " ".join(row["help"].split()) in " ".join(text.split())
-    assert "n_components : int or \"auto\", default 'auto' (paper 128, table 16)\n    Atoms of the dictionary; auto: chosen" in text
+    assert "n_components : int or \"auto\", default 'auto' (table 16, paper 128)\n    Atoms of the dictionary; auto: chosen" in text
     assert "n_neighbors : int, default 5 (paper 3)" in text
     assert "{" not in text
 
