@@ -30,7 +30,7 @@ napoleon_google_docstring = False
 
 
 # the pages that list what there is
-HEADERS = ["fit", "model", "options", "data", "graph", "steps", "evaluate"]  # first of all
+HEADERS = ["model", "options", "data", "steps", "evaluate"]  # first of all
 
 
 def headers():

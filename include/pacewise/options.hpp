@@ -51,8 +51,8 @@ struct Shape {
   Index rows = 0, columns = 0;  // >= 1
   bool operator==(const Shape&) const = default;
 };
-/// Where the defaults come from. robust: those of Options. paper: images, 128 atoms, geometric pace, k = 3, neighbours of
-/// the raw data.
+/// Where the defaults come from. robust: those of Options. paper: images, 128 atoms, geometric pace, k = 3, neighbours
+/// of the raw data.
 enum class Preset : std::uint8_t { robust, paper };
 
 template <std::size_t N>

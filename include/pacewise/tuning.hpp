@@ -33,7 +33,7 @@ struct Tuning {
   // --- dictionary (solve/dictionary.cpp)
   double dictionary_sweeps = 400;   // sweeps of a round at most
   double sweep_share = 1e-4;        // a round ends at this share of the residual it began with
-  double mixing = 10;               // past sweeps that are mixed
+  double mixing = 20;               // past sweeps that are mixed; 10 end at 2e-8 where weights span 1e12
   double mixing_ridge = 1e-6;       // ridge of the mixture, relative
   double row_gram_bytes = 1 << 30;  // Grams of single rows (entry weights) up to this size, else one bound for all rows
 

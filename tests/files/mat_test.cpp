@@ -140,7 +140,7 @@ TEST(MatFile, TruncationAndOtherClassesAreErrors) {
     const std::string whole = scratch.path("a.mat");
     { MatWriter(whole, v.format, v.pack).matrix<double>("X", MAT_C_DOUBLE, MAT_T_DOUBLE, {1000, 3}, values); }
     const std::string bytes = content(whole);
-    for (const std::size_t tenths : {1, 5, 9}) {
+    for (const std::size_t tenths : {1U, 5U, 9U}) {
       const std::string cut = bytes.substr(0, bytes.size() * tenths / 10);
       EXPECT_TRUE(has(read_error_of([&] { read_table<double>(scratch.file("cut.mat", cut)); }), "cut.mat: "));
     }
