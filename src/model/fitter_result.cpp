@@ -160,7 +160,9 @@ Result<T> Fitter<T>::result() {
   return out;
 }
 
-#define PACEWISE_INSTANTIATE(T) template Result<T> Fitter<T>::result();
+#define PACEWISE_INSTANTIATE(T)                       \
+  template void Fitter<T>::judge_steps(double codes); \
+  template Result<T> Fitter<T>::result();
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)
 #undef PACEWISE_INSTANTIATE
