@@ -214,6 +214,7 @@ double LassoPath::next_penalty(double t, Index count) {
 
 double LassoPath::solve(const Lasso& problem, double* s) {
   problem_ = &problem;
+  positive_ = problem.positive;
   clear();
   const double* p = problem.penalty;
   bool warm = false;
@@ -286,7 +287,7 @@ double LassoPath::solve(const Lasso& problem, double* s) {
 
 double LassoPath::pull(Index k) const {
   const double rho = 2 * a_[k] + q_[k];
-  return problem_->positive ? rho : std::abs(rho);
+  return positive_ ? rho : std::abs(rho);
 }
 
 /// s'A s - 2 c's + p'|s|

@@ -62,7 +62,8 @@ class LassoPath {
   double value(const double* s);
 
   Tuning tuning_;
-  const Lasso* problem_ = nullptr;
+  const Lasso* problem_ = nullptr;  // while it is solved
+  bool positive_ = false;
   Index r_ = 0, p_ = 0, joiners_ = 0;
   Matrix<double> K_;
   Vector<std::int32_t> support_, joining_;
