@@ -186,7 +186,8 @@ class Separable {
       }
     }
     scratch.given = count;
-    scratch.E.setZero(B_.cols, (count + 3) / 4 * 4);
+    scratch.E.resize(B_.cols, (count + 3) / 4 * 4);
+    scratch.E.rightCols(scratch.E.cols() - count).setZero();
     for (Index t = 0; t < count; ++t) scratch.E.col(t) = rows_.col(scratch.rows[t]);
     return true;
   }
