@@ -177,9 +177,8 @@ template <class T>
 void Fitter<T>::take_state(State<T> state) {
   if (const Index updates = state.offsets.cols(); updates >= state_.offsets.cols()) {
     subtract_offsets(state.offsets);
-  } else {  // back to a state before
+  } else {  // back to a state before, to rounding; who goes on from it subtracts what it lists from the raw data
     return_to_offset(updates);
-    state.offsets = state_.offsets;
   }
   Index first = 0, row = 0;
   const Index units = weighs_entries(level_) ? m_ : 1;
