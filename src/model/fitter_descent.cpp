@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "model/fitter.hpp"
@@ -22,6 +23,11 @@ void Fitter<T>::hide() {
 
 template <class T>
 void Fitter<T>::begin_draw() {
+  constexpr double kAllIn = std::numeric_limits<double>::infinity();
+  for (Part<T>& part : parts_) {  // not with the weights of the draw before
+    part.set_pace(kAllIn, {}, control_);
+    part.set_lambda(kAllIn, 0);
+  }
   if (descends(options_)) hide();
   start();
 }
