@@ -24,10 +24,11 @@ void Fitter<T>::hide() {
 template <class T>
 void Fitter<T>::begin_draw() {
   constexpr double kAllIn = std::numeric_limits<double>::infinity();
-  for (Part<T>& part : parts_) {  // not with the weights of the draw before
-    part.set_pace(kAllIn, {}, control_);
-    part.set_lambda(kAllIn, 0);
-  }
+  if (!weighs_entries(level_))
+    for (Part<T>& part : parts_) {  // not with the weights of the draw before, which a resumed run does not have
+      part.set_pace(kAllIn, {}, control_);
+      part.set_lambda(kAllIn, 0);
+    }
   if (descends(options_)) hide();
   start();
 }
