@@ -19,13 +19,15 @@ std::vector<double*> constants(Tuning& tuning) {
   auto& [stride_least, stride_share, stride_limit, dependent, refine, descent_rounds, nearly_complete, working_set,
          float_ridge, float_data, coupled_passes, inner_share, inner_exact, crawls, newton_steps, newton_turns,
          power_steps, step_safety, dictionary_sweeps, sweep_share, mixing, mixing_ridge, row_gram_bytes, first_passes,
-         passes, sweeps, start_sweeps, start_tol, dense_share, stalled, patience] = tuning;
-  return {&stride_least,    &stride_share, &stride_limit, &dependent,      &refine,       &descent_rounds,
-          &nearly_complete, &working_set,  &float_ridge,  &coupled_passes, &float_data,   &inner_share,
-          &inner_exact,     &crawls,       &newton_steps, &newton_turns,   &power_steps,  &dictionary_sweeps,
-          &sweep_share,     &mixing,       &mixing_ridge, &row_gram_bytes, &first_passes, &passes,
-          &sweeps,          &start_sweeps, &start_tol,    &dense_share,    &patience,     &step_safety,
-          &stalled};
+         passes, sweeps, start_sweeps, start_tol, loose_tol, dense_share, stalled, patience] = tuning;
+  return {&stride_least, &stride_share,   &stride_limit,      &dependent,
+          &refine,       &descent_rounds, &nearly_complete,   &working_set,
+          &float_ridge,  &float_data,     &coupled_passes,    &inner_share,
+          &inner_exact,  &crawls,         &newton_steps,      &newton_turns,
+          &power_steps,  &step_safety,    &dictionary_sweeps, &sweep_share,
+          &mixing,       &mixing_ridge,   &row_gram_bytes,    &first_passes,
+          &passes,       &sweeps,         &start_sweeps,      &start_tol,
+          &loose_tol,    &dense_share,    &stalled,           &patience};
 }
 
 /// Codes, coupled and not, and the dictionary at every level end within their tolerance, whatever a constant is.

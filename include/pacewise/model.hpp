@@ -78,6 +78,7 @@ struct ScheduleState {
   bool finished = false;
   bool stalled = false;  // finished because the objective stalled, not because a count ran out
   bool exact = false;    // cheap steps have stalled: from here on each step is solved to its tolerance
+  bool loose = false;    // .. or, where weights differ, as exactly as is enough while the objective falls
 };
 
 /// One stage of a descending pace. The sums are over hidden entries; e is the capped square of what was predicted, from

@@ -134,7 +134,7 @@ struct Options {
   double mu = 1.2;      // > 1; geometric: lambda *= mu until every unit is in
   double select = 0.5;  // in (0, 1]: share of the non-zero losses below the first lambda
   double final = 1;     // in (0, 1]; quantile: the share reached; below 1 the worst units stay out for good
-  int pace_iter = 8;    // >= 1; quantile: iterations from `select` to `final`
+  int pace_iter = 5;    // >= 1; quantile: iterations from `select` to `final`
   std::optional<double> lambda_scale =
       {};                // > 0; descending: end at this many robust scales; else hidden entries choose
   double hidden = 0.05;  // in (0, 0.5]; descending: share of the entries hidden to choose the end
@@ -153,7 +153,7 @@ struct Options {
   bool normalized_laplacian = true;  // knn: 1 - D^-1/2 A D^-1/2 instead of D - A; a hypergraph's is always normalised
   // run
   int max_iter = 200;  // >= 1
-  double tol = 1e-4;   // >= 0: relative fall of the objective, at a fixed lambda, below which it counts as stalled
+  double tol = 7e-5;   // >= 0: relative fall of the objective, at a fixed lambda, below which it counts as stalled
   bool exact_steps = false;  // every step to step_tol; else cheap steps on a bound of the objective until it stalls
   double step_tol = 1e-6;    // > 0: certificate asked of the codes and dictionary steps at the end of the run
   std::uint64_t seed = 0;    // below 2^63: initial dictionary, replacement of dead atoms, randomised SVD

@@ -27,7 +27,7 @@ PACEWISE_VISIT(Stage, scale, lambda, center, hidden, sum, gain, gain_squares)
 PACEWISE_VISIT(Candidate, atoms, beta_ratio, error, scale)
 PACEWISE_VISIT(Sources, data_checksum, weights, graph, graph_points)
 PACEWISE_VISIT(ScheduleState, phase, in_phase, stage, brief, before, center, lambda, last_objective, finished, stalled,
-               exact)
+               exact, loose)
 
 template <Is<Record> S, class Visit>
 void visit_fields(S& s, Visit&& visit) {

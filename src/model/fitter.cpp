@@ -51,7 +51,8 @@ template <class T>
 StepOptions Fitter<T>::step_options() const {
   StepOptions o;
   o.tuning = tuning_;
-  o.tol = std::max({options_.step_tol, state_.step_tol, std::is_same_v<T, double> ? 1e-12 : 1e-5});
+  const double now = loose_steps(state_.schedule, options_) ? tuning_.loose_tol : state_.step_tol;
+  o.tol = std::max({options_.step_tol, now, std::is_same_v<T, double> ? 1e-12 : 1e-5});
   return o;
 }
 
@@ -214,6 +215,10 @@ void Fitter<T>::begin_iteration() {
   record_.lambda = state_.schedule.lambda;
   if (exact_ != exact(state_.schedule)) {
     exact_ = !exact_;
+    if (exact_ && paced()) {  // with the weights that cheap steps went on with: the best ones
+      measure();
+      set_pace();
+    }
     evaluate();
   } else if (was != state_.schedule.phase) {
     sum_terms();
@@ -319,7 +324,8 @@ template <class T>
 void Fitter<T>::revive_atoms() {
   if (over_) return;
   const Index r = options_.atoms;
-  const Marks used = sum([&](const Part<T>& part) { return part.used_atoms(control_); });
+  Vector<char> used(r);
+  for (Index k = 0; k < r; ++k) used[k] = SS_(k, k) > 0 ? 1 : 0;
   record_.dead_atoms = static_cast<Index>(std::count(used.begin(), used.end(), char{0}));
   // With beta so large that nothing is used, or at the very start, there is nothing to learn from: leave the draw.
   if (record_.dead_atoms == 0 || record_.dead_atoms == r) return;
@@ -394,12 +400,13 @@ bool Fitter<T>::end_iteration(const Callback<T>& callback) {
   ++state_.iteration;
   state_.seconds = record_.seconds;
   state_.schedule =
-      conclude(state_.schedule, record_.objective.total(), record_.objective.magnitude(), state_.iteration, options_);
+      conclude(state_.schedule, record_.objective.total(), record_.objective.magnitude(), state_.iteration, options_,
+               state_.schedule.phase == Phase::held || !parts_.front().data.weights.entry.empty());
   const double magnitude = record_.objective.magnitude();
   const double fall = magnitude > 0 ? (record_.objective_before - record_.objective.total()) / magnitude : 0;
   state_.step_tol = std::clamp(0.01 * fall, std::min(options_.step_tol, 1e-4), 1e-4);
   state_.history.push_back(record_);
-  before_ = whole_state();
+  before_ = whole_state(std::move(before_));
   if (state_.schedule.finished)
     termination_ = state_.schedule.stalled ? Termination::converged : Termination::iteration_limit;
   if (!callback) return true;

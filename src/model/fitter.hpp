@@ -85,8 +85,8 @@ class Fitter {
   void settle();
   void measure_reference();
   void hold_weights();
-  Matrix<T> all_codes() const;
-  State<T> whole_state() const;
+  Matrix<T> all_codes(Matrix<T> into = {}) const;
+  State<T> whole_state(State<T> into = {}) const;
   void take_state(State<T> state);
   Vector<char> observed() const;
   void measure();

@@ -143,21 +143,21 @@ Graph Fitter<T>::graph_of(const Data<T>& data, Index first) {
 }
 
 template <class T>
-Matrix<T> Fitter<T>::all_codes() const {
-  Matrix<T> all;
-  all.resize_for_overwrite(options_.atoms, n_);
-  T* codes = all.data();
+Matrix<T> Fitter<T>::all_codes(Matrix<T> into) const {
+  into.resize_for_overwrite(options_.atoms, n_);
+  T* codes = into.data();
   for (const Part<T>& part : parts_) codes = std::copy_n(part.S.data(), part.S.size(), codes);
-  return all;
+  return into;
 }
 
-/// All of the state, with what the parts hold
+/// All of the state, with what the parts hold, in the memory of `into`
 template <class T>
-State<T> Fitter<T>::whole_state() const {
+State<T> Fitter<T>::whole_state(State<T> into) const {
   State<T> all = state_;
   const Index r = options_.atoms;
-  all.codes = all_codes();
+  all.codes = all_codes(std::move(into.codes));
   if (mapped()) {
+    all.consistency = std::move(into.consistency);
     all.consistency.resize_for_overwrite(sum([](const Part<T>& part) { return part.Qt.cols(); }), r);
     Index row = 0;
     for (const Part<T>& part : parts_) {
@@ -292,12 +292,12 @@ void Fitter<T>::start() {
   if (!exact_) step.tol = std::max(step.tol, tuning_.start_tol);
   for (Part<T>& part : parts_) {
     part.S = Matrix<T>(r, part.samples());
-    if (!exact_) {
+    if (descends(options_)) {  // exact ones would see what is hidden
       part.measure(state_.dictionary, level_, false, control_);
       part.improve_codes(state_.dictionary, terms(part), 0, static_cast<int>(tuning_.start_sweeps), control_);
+    } else {
+      part.solve_codes(state_.dictionary, terms(part), step, control_);
     }
-    // exact ones would see what is hidden
-    if (!descends(options_)) part.solve_codes(state_.dictionary, terms(part), step, control_);
   }
 }
 
@@ -319,8 +319,8 @@ void Fitter<T>::check_resumed(const State<T>& s) const {
                              const FitInputs& inputs, const State<T>* resume);                          \
   template void Fitter<T>::make_parts(const Problem<T>& problem);                                       \
   template Graph Fitter<T>::graph_of(const Data<T>& data, Index first);                                 \
-  template Matrix<T> Fitter<T>::all_codes() const;                                                      \
-  template State<T> Fitter<T>::whole_state() const;                                                     \
+  template Matrix<T> Fitter<T>::all_codes(Matrix<T> into) const;                                        \
+  template State<T> Fitter<T>::whole_state(State<T> into) const;                                        \
   template void Fitter<T>::take_state(State<T> state);                                                  \
   template Matrix<T> Fitter<T>::draw_atoms(Random& random) const;                                       \
   template void Fitter<T>::start();                                                                     \

@@ -236,13 +236,11 @@ json upgraded(json h, std::uint32_t version) {
   }
   if (json& state = h.at("state"); !state.is_null()) {
     add(state.at("schedule"), value_json(ScheduleState()));
-    state["descent"] = value_json(Descent<double>());
-    state["candidates"] = json::array();
+    add(state, {{"descent", value_json(Descent<double>())}, {"candidates", json::array()}});
     for (json& record : state.at("history")) add(record.at("certificate"), value_json(Certificate()));
   }
   if (h.contains("certificate")) add(h.at("certificate"), value_json(Certificate()));
-  h["center"] = 0;
-  h["reach"] = nullptr;
+  add(h, {{"center", 0}, {"reach", nullptr}});
   return h;
 }
 

@@ -383,16 +383,6 @@ Eigen::VectorXd Part<T>::row_bounds() const {
 }
 
 template <class T>
-Marks Part<T>::used_atoms(const Control& control) const {
-  return parallel_sum(samples(), control.to_the_end(), Marks(S.rows()),
-                      [&](Index first, Index count, int, Marks& mine) {
-                        for (Index j = first; j < first + count; ++j)
-                          for (Index k = 0; k < S.rows(); ++k)
-                            if (S(k, j) != T(0)) mine[k] = 1;
-                      });
-}
-
-template <class T>
 Vector<double> Part<T>::trusted_losses(const Matrix<T>& B, const Control& control) const {
   if (exact_) {
     const Vector<T> l = unit_losses<T>(data.values, effective_, B, S, Level::sample, control);

@@ -110,7 +110,6 @@ class Part {
   bool weighs_samples() const { return !effective_.sample.empty(); }
   /// Bounds on the weights of each row, without those of samples
   Eigen::VectorXd row_bounds() const;
-  Marks used_atoms(const Control& control) const;
   /// sum_i w_ij v_ij (x_ij - (B S)_ij)^2 of every sample
   Vector<double> trusted_losses(const Matrix<T>& B, const Control& control) const;
   /// Sample j, each entry taken from the data as far as it is trusted and from the reconstruction otherwise

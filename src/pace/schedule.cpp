@@ -110,16 +110,28 @@ bool counted_out(const ScheduleState& state, int iteration, const Options& optio
 
 }  // namespace
 
+namespace {
+
+/// Without a polish the weights stay, and what the pace lets in first decides the answer.
+bool trims(const ScheduleState& state, const Options& options) {
+  return options.polish == 0 && options.level != Level::none && !descends(options) &&
+         (state.phase == Phase::paced || state.phase == Phase::held);
+}
+
+}  // namespace
+
+bool loose_steps(const ScheduleState& state, const Options& options) {
+  return state.loose || (trims(state, options) && !state.exact && !options.exact_steps);
+}
+
 bool exact_steps(const ScheduleState& state, const Options& options) {
   if (descends(options) && state.phase != Phase::polish) return false;  // on the way down nobody needs them
-  // Without a polish the weights stay, and what the pace lets in first decides the answer.
-  return options.exact_steps || state.exact ||
-         (options.polish == 0 && options.level != Level::none && !descends(options)) ||
+  return options.exact_steps || state.exact || trims(state, options) ||
          (state.phase == Phase::polish && state.in_phase + 2 >= options.polish);
 }
 
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
-                       const Options& options) {
+                       const Options& options, bool weighted) {
   ScheduleState next = state;
   ++next.in_phase;
   const bool last_phase = state.phase == Phase::held || state.phase == Phase::polish ||
@@ -127,9 +139,11 @@ ScheduleState conclude(const ScheduleState& state, double objective, double magn
   const double fall = state.last_objective - objective;  // NaN after a change of phase or lambda: never "stalled"
   next.last_objective = objective;
   next.stalled = last_phase && std::abs(fall) <= options.tol * magnitude;
-  if (next.stalled && !exact_steps(state, options)) {
+  const bool exact = exact_steps(state, options);
+  if (next.stalled && (!exact || loose_steps(state, options))) {  // cheap steps, then loose ones, then exact ones
     next.stalled = false;
     next.exact = true;
+    next.loose = !exact && weighted;
   }
   next.finished = next.stalled || counted_out(next, iteration, options);
   return next;

@@ -34,9 +34,12 @@ ScheduleState advance(const ScheduleState& state, const LossSummary& losses, con
 /// Whether the steps of the next iteration are solved to their tolerance: always where the options ask for it, once
 /// cheap steps have stalled, and in the last two iterations of the polish.
 bool exact_steps(const ScheduleState& state, const Options& options);
-/// The state after an iteration that ended with this objective.
+/// Whether a loose tolerance is enough for them: where entries differ in their weights, as long as the objective falls.
+bool loose_steps(const ScheduleState& state, const Options& options);
+/// The state after an iteration that ended with this objective. `weighted`: entries differ in their weights, so that
+/// cheap steps stall early and exact ones follow for more than an iteration.
 ScheduleState conclude(const ScheduleState& state, double objective, double magnitude, int iteration,
-                       const Options& options);
+                       const Options& options, bool weighted = false);
 
 /// A stored state under options whose limits may have changed: a run that ran out of iterations goes on if it now may.
 ScheduleState reopen(const ScheduleState& state, int iteration, const Options& options);

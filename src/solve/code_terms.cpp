@@ -130,14 +130,6 @@ CodeSums CodeTerms<T>::sums_in(MatrixView<const T> S, bool laplacian, const Cont
   return all;
 }
 
-template <class T>
-double CodeTerms<T>::value(MatrixView<const T> S, const Control& control) const {
-  const CodeSums sum = sums(S, control);
-  double out = penalty_.beta * sum.absolute + coupling_.alpha * sum.smooth - 2 * coupling_.gamma * sum.along;
-  if (!C_.empty()) out += eigen(C_).cwiseProduct(sum_of_outer_products<T>(S, control)).sum();
-  return out;
-}
-
 #define PACEWISE_INSTANTIATE(T)                                                                                        \
   template Matrix<T> transposed<T>(MatrixView<const T>, const Control&);                                               \
   template EigenMatrix<double> sum_of_outer_products<T, float>(MatrixView<const T>, const Control&, const Vector<T>&); \

@@ -53,8 +53,6 @@ class CodeTerms {
 
   /// Products in double, or in float where the graph's order is given
   CodeSums sums(MatrixView<const T> S, const Control& control, const CoupledGraph* order = nullptr) const;
-  /// The value of all these terms at S
-  double value(MatrixView<const T> S, const Control& control) const;
 
  private:
   template <class U>

@@ -85,7 +85,7 @@ StepReport solve_codes(const CodesProblem<T>& p, const CodeTerms<T>& terms, Matr
   if (!(terms.alpha() > 0)) return solve_separable<T>(p, B, terms, S, options, control);
   std::optional<CoupledGraph> own;
   if (graph == nullptr) graph = &own.emplace(terms.laplacian(), control, options.tuning);
-  return solve_coupled<T>(p, B, terms, *graph, gradient_scale<T>(p, B, nullptr, control), S, options, control);
+  return solve_coupled<T>(p, B, terms, *graph, S, options, control);
 }
 
 template <class T>

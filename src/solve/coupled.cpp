@@ -10,28 +10,62 @@
 namespace pacewise {
 namespace {
 
-/// S, gradient and objective at S from the data, in double
+/// S, gradient and objective at S, in double: from the data where entries have weights of their own, else by way of
+///   B'(w v (X - B S))_j = c_j - v_j A s_j,   c = B'(w v X),   A = B' diag(feature) B.
 template <class T>
 class Evaluation {
  public:
-  Evaluation(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms, Index samples)
-      : slope(B.cols, samples), p_(problem), B_(B), terms_(terms) {}
+  Evaluation(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
+             const Control& control)
+      : A(feature_gram<double>(B, problem.weights.feature)),
+        slope(B.cols, problem.X.cols),
+        p_(problem),
+        B_(B),
+        terms_(terms),
+        shared_(problem.weights.entry.empty()) {
+    const Index m = B.rows, n = problem.X.cols;
+    if (shared_) c_.resize(B.cols, n);
+    energy_.resize(shared_ ? n : 0);
+    Vector<double> most(thread_count(control), 0.0);
+    parallel_for(n, control, [&](Index first, Index count, int worker) {
+      EigenMatrix<double> X = eigen(p_.X.columns(first, count)).template cast<double>(), plain = X;
+      for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, X.col(j).data(), m);
+      const EigenMatrix<double> c = eigen(B_).transpose() * X;
+      most[worker] = std::max(most[worker], 2 * c.cwiseAbs().maxCoeff());
+      if (!shared_) return;
+      c_.middleCols(first, count) = c;
+      energy_.segment(first, count) = plain.cwiseProduct(X).colwise().sum();
+    });
+    scale = *std::max_element(most.begin(), most.end());
+  }
 
+  const EigenMatrix<double> A;
+  double scale = 0;  // max |2 B'(w v X)|
   // at the S given last
   double objective = 0, residual = 0;
   EigenMatrix<double> slope;  // half the negative gradient less sign(s) p / 2, r x n
   bool signs() const { return terms_.positive() || eigen(terms_.penalty()).maxCoeff() > 0; }  // beta = 0 has none
+  /// What rounding may do to the objective
+  double rounding() const {
+    return static_cast<double>(std::numeric_limits<T>::epsilon()) * (std::abs(objective) + energy_.sum());
+  }
 
   /// H D = B'(w v (B D)) + C D + alpha D L: half the Hessian times D
   EigenMatrix<double> hessian(const EigenMatrix<double>& D, const Control& control) const {
     EigenMatrix<double> out(D.rows(), D.cols());
     const Sparse& L = terms_.laplacian();
     parallel_for(D.cols(), control, [&](Index first, Index count, int) {
-      EigenMatrix<double> R = eigen(B_) * D.middleCols(first, count);
-      for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, R.col(j).data(), R.rows());
-      out.middleCols(first, count).noalias() = eigen(B_).transpose() * R;
-      if (!terms_.separable_only())
-        out.middleCols(first, count).noalias() += eigen(terms_.quadratic()) * D.middleCols(first, count);
+      const auto d = D.middleCols(first, count);
+      auto H = out.middleCols(first, count);
+      if (shared_) {
+        H.noalias() = A * d;
+        weigh_samples(first, H);
+      } else {
+        EigenMatrix<double> R = eigen(B_) * d;
+        for (Index j = 0; j < count; ++j) weigh(p_.weights, first + j, R.col(j).data(), R.rows());
+        H.noalias() = eigen(B_).transpose() * R;
+      }
+      if (!terms_.separable_only()) H.noalias() += eigen(terms_.quadratic()) * d;
       for (Index j = first; j < first + count; ++j)
         for (Index e = L.start[j]; e < L.start[j + 1]; ++e)
           out.col(j) += terms_.alpha() * L.value[e] * D.col(L.index[e]);
@@ -57,36 +91,69 @@ class Evaluation {
   }
 
   void operator()(const Matrix<T>& S, const Control& control) {
-    Vector<double> fit(S.cols(), 0.0), worst(thread_count(control), 0.0);
-    for_each_residual<double, T>(
-        p_.X, B_, S, control, [&](Index first, MatrixView<double> R, MatrixView<const double> s, int worker) {
-          const EigenMatrix<double> plain = eigen(R);
-          for (Index j = 0; j < R.cols; ++j) {
-            weigh(p_.weights, first + j, R.col(j), R.rows);
-            fit[first + j] = plain.col(j).dot(eigen(R).col(j));
-          }
-          auto G = slope.middleCols(first, R.cols);
-          G.noalias() = eigen(B_).transpose() * eigen(R);
-          if (!terms_.separable_only()) G.noalias() -= eigen(terms_.quadratic()) * eigen(s);
-          for (Index j = 0; j < R.cols; ++j) {
-            double* g = G.col(j).data();
-            terms_.add_linear(first + j, g);
-            terms_.add_laplacian(S, first + j, -terms_.alpha(), g);
-            for (Index k = 0; k < S.rows(); ++k) {
-              const double p = terms_.penalty()[k];
-              worst[worker] = std::max(worst[worker], kkt_distance(-2 * g[k], s(k, j), p, terms_.positive()));
-              if (s(k, j) != 0) g[k] -= std::copysign(p / 2, s(k, j));
-            }
-          }
-        });
+    Vector<double> value(S.cols(), 0.0), worst(thread_count(control), 0.0);
+    const auto p = eigen(terms_.penalty());
+    // The terms beside the fit add N = gamma Q'h - C s - alpha (S L)_j to the slope, and to the objective
+    //   <s, C s> + alpha <s, (S L)_j> - 2 gamma <s, Q'h> + p'|s| = -<s, N + gamma Q'h> + p'|s|.
+    const auto add_terms = [&](Index first, MatrixView<const double> codes, int worker) {
+      const auto s = eigen(codes);
+      EigenMatrix<double> N = EigenMatrix<double>::Zero(codes.rows, codes.cols);
+      if (!terms_.separable_only()) N.noalias() -= eigen(terms_.quadratic()) * s;
+      Eigen::VectorXd linear(codes.rows);
+      for (Index j = 0; j < codes.cols; ++j) {
+        linear.setZero();
+        terms_.add_linear(first + j, linear.data());
+        N.col(j) += linear;
+        terms_.add_laplacian(S, first + j, -terms_.alpha(), N.col(j).data());
+        value[first + j] += p.dot(s.col(j).cwiseAbs()) - s.col(j).dot(N.col(j) + linear);
+        double* g = slope.col(first + j).data();
+        for (Index k = 0; k < codes.rows; ++k) {
+          g[k] += N(k, j);
+          worst[worker] = std::max(worst[worker], kkt_distance(-2 * g[k], s(k, j), p[k], terms_.positive()));
+          if (s(k, j) != 0) g[k] -= std::copysign(p[k] / 2, s(k, j));
+        }
+      }
+    };
+    if (shared_) {
+      parallel_for(S.cols(), control, [&](Index first, Index count, int worker) {
+        const EigenMatrix<double> s = eigen(S.view().columns(first, count)).template cast<double>();
+        auto G = slope.middleCols(first, count);
+        G.noalias() = -A * s;
+        weigh_samples(first, G);
+        G += c_.middleCols(first, count);
+        for (Index j = 0; j < count; ++j)  // v (x'x - 2 c's + s'A s)
+          value[first + j] = energy_[first + j] - s.col(j).dot(c_.col(first + j) + G.col(j));
+        add_terms(first, {s.data(), s.rows(), count}, worker);
+      });
+    } else {
+      for_each_residual<double, T>(p_.X, B_, S, control,
+                                   [&](Index first, MatrixView<double> R, MatrixView<const double> s, int worker) {
+                                     const EigenMatrix<double> plain = eigen(R);
+                                     for (Index j = 0; j < R.cols; ++j) {
+                                       weigh(p_.weights, first + j, R.col(j), R.rows);
+                                       value[first + j] = plain.col(j).dot(eigen(R).col(j));
+                                     }
+                                     slope.middleCols(first, R.cols).noalias() = eigen(B_).transpose() * eigen(R);
+                                     add_terms(first, s, worker);
+                                   });
+    }
     residual = *std::max_element(worst.begin(), worst.end());
-    objective = std::accumulate(fit.begin(), fit.end(), 0.0) + terms_.value(S, control);
+    objective = std::accumulate(value.begin(), value.end(), 0.0);
   }
 
  private:
+  template <class Block>
+  void weigh_samples(Index first, Block&& block) const {
+    for (Index j = 0; j < block.cols() && !p_.weights.sample.empty(); ++j)
+      block.col(j) *= static_cast<double>(p_.weights.sample[first + j]);
+  }
+
   const CodesProblem<T>& p_;
   MatrixView<const double> B_;
   const CodeTerms<T>& terms_;
+  const bool shared_;  // no entry has a weight of its own
+  EigenMatrix<double> c_;
+  Eigen::VectorXd energy_;  // x'(w v x) of each sample
 };
 
 /// The model with A for all samples
@@ -110,6 +177,23 @@ CoupledModel matched_model(const EigenMatrix<double>& A, const CodeTerms<T>& ter
   for (Index at = 0; at < d.cols(); ++at)
     eigen(model.delta).col(at) = (a > 0).select(d.col(graph.order_[at]).array() / a, 0).sqrt().template cast<float>();
   return model;
+}
+
+/// to <- from + share D, D in the graph's order; 0 where the model's code S + share D is
+template <class T>
+void add_change(const CoupledGraph& graph, const Matrix<float>& S, const Matrix<float>& D, float share,
+                const Matrix<T>& from, Matrix<T>& to, const Control& control) {
+  parallel_for(S.cols(), control.to_the_end(), [&](Index first, Index count, int) {
+    for (Index at = first; at < first + count; ++at) {
+      const float *s = S.col(at), *d = D.col(at);
+      const T* was = from.col(graph.order_[at]);
+      T* now = to.col(graph.order_[at]);
+      for (Index k = 0; k < S.rows(); ++k)
+        now[k] = share * d[k] == -s[k]
+                     ? T(0)
+                     : static_cast<T>(static_cast<double>(was[k]) + share * static_cast<double>(d[k]));
+    }
+  });
 }
 
 /// Where proximal steps crawl (near-duplicate atoms, weights of many sizes): conjugate gradients on the support,
@@ -138,7 +222,7 @@ bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, M
   }
   const double before = evaluate.objective, residual = evaluate.residual;
   // codes rounded to T may hide a fall of the objective, not one of the residual
-  const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(before);
+  const double rounding = evaluate.rounding();
   const Matrix<T> from = S;
   // all the way, with zeros for what turned; else as far as the first sign that turns, where the objective falls for
   // sure
@@ -163,17 +247,17 @@ bool newton_step(Evaluation<T>& evaluate, const EigenMatrix<double>& diagonal, M
 
 template <class T>
 StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, const CodeTerms<T>& terms,
-                         const CoupledGraph& graph, double scale, Matrix<T>& S, const StepOptions& options,
-                         const Control& control) {
+                         const CoupledGraph& graph, Matrix<T>& S, const StepOptions& options, const Control& control) {
   const SerialBlas serial;
   const Tuning& tuning = options.tuning;
-  const double unit = scale > 0 ? scale : 1;
   const auto most = [](const auto& w) { return w.size() == 0 ? 1.0 : static_cast<double>(w.maxCoeff()); };
   const double bound = most(eigen(p.weights.entry)) *
                        most(Eigen::Map<const Eigen::VectorX<T>>(p.weights.sample.data(), std::ssize(p.weights.sample)));
   const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
-  Evaluation<T> evaluate(p, B, terms, S.cols());
-  const EigenMatrix<double> A = feature_gram<double>(B, p.weights.feature);
+  Evaluation<T> evaluate(p, B, terms, control);
+  if (control.stop()) return {std::numeric_limits<double>::infinity(), 0, false};
+  const double unit = evaluate.scale > 0 ? evaluate.scale : 1;
+  const EigenMatrix<double>& A = evaluate.A;
   CoupledModel model = weighted ? matched_model(A, terms, graph, evaluate.diagonal(false, control))
                                 : shared_model(terms.plus_quadratic(A), terms, graph);
   Matrix<float> N(S.rows(), S.cols()), start = N, D;
@@ -184,8 +268,7 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
   double last = progress.best;
   EigenMatrix<double> diagonal;  // made where proximal steps crawl
   evaluate(S, control);
-  const double ceiling =
-      evaluate.objective + static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(evaluate.objective);
+  const double ceiling = evaluate.objective + evaluate.rounding();
   // keeps S where it is the best so far; whether that is good enough
   const auto solved = [&] {
     if (progress.improves(evaluate.residual, evaluate.objective <= ceiling, tuning)) best = S;
@@ -202,20 +285,21 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
       if (solved()) break;
     }
     last = evaluate.residual;
-    const EigenMatrix<T> from = eigen(S)(Eigen::all, graph.order_);
-    eigen(start) = from.template cast<float>();
-    eigen(N) = evaluate.slope(Eigen::all, graph.order_).template cast<float>();
+    const Matrix<T> from = S;
+    parallel_for(S.cols(), control.to_the_end(), [&](Index first, Index count, int) {
+      for (Index at = first; at < first + count; ++at) {
+        std::copy_n(S.col(graph.order_[at]), S.rows(), start.col(at));
+        eigen(N).col(at) = evaluate.slope.col(graph.order_[at]).template cast<float>();
+      }
+    });
     const double goal =
         std::max(options.tol * unit / 2, (weighted ? tuning.inner_share : tuning.inner_exact) * evaluate.residual);
     minimise_model(model, start, N, static_cast<int>(tuning.coupled_passes), goal, D, tuning, control);
     // S + D, shortened where the weights' model promised too much; zero where the model's code is
     const double before = evaluate.objective;
-    const EigenMatrix<double> d = eigen(D).cast<double>();
     double share = 1;
     for (;; share /= 2) {
-      const EigenMatrix<T> to = (from.template cast<double>() + share * d).template cast<T>();
-      eigen(S)(Eigen::all, graph.order_) =
-          (static_cast<float>(share) * eigen(D).array() == -eigen(start).array()).select(T(0), to.array());
+      add_change(graph, start, D, static_cast<float>(share), from, S, control);
       evaluate(S, control);
       if (!weighted || evaluate.objective <= before + 1e-12 * std::abs(before) || share < 1.0 / 16) break;
     }
@@ -258,16 +342,13 @@ void improve_coupled(const CheapCodes<T>& p, const CodeTerms<T>& terms, const Co
   if (control.stop()) return;
   minimise_model(model, start, N, passes, 0, D, p.tuning, control);
   if (control.stop()) return;
-  eigen(S)(Eigen::all, graph.order_) =
-      (eigen(D).array() == -eigen(start).array())
-          .select(T(0), eigen(S)(Eigen::all, graph.order_).array() + eigen(D).array().template cast<T>())
-          .eval();
+  add_change(graph, start, D, 1, S, S, control);
 }
 
-#define PACEWISE_INSTANTIATE(T)                                                                                      \
-  template StepReport solve_coupled<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&,        \
-                                       const CoupledGraph&, double, Matrix<T>&, const StepOptions&, const Control&); \
-  template void improve_coupled<T>(const CheapCodes<T>&, const CodeTerms<T>&, const CoupledGraph&, int, Matrix<T>&,  \
+#define PACEWISE_INSTANTIATE(T)                                                                                     \
+  template StepReport solve_coupled<T>(const CodesProblem<T>&, MatrixView<const double>, const CodeTerms<T>&,       \
+                                       const CoupledGraph&, Matrix<T>&, const StepOptions&, const Control&);        \
+  template void improve_coupled<T>(const CheapCodes<T>&, const CodeTerms<T>&, const CoupledGraph&, int, Matrix<T>&, \
                                    const Control&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

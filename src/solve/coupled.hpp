@@ -4,11 +4,10 @@
 
 namespace pacewise {
 
-/// Codes of samples that a Laplacian ties together, B in double; `scale` is that of the certificate. See solve_codes.
+/// Codes of samples that a Laplacian ties together, B in double. See solve_codes.
 template <class T>
 StepReport solve_coupled(const CodesProblem<T>& problem, MatrixView<const double> B, const CodeTerms<T>& terms,
-                         const CoupledGraph& graph, double scale, Matrix<T>& S, const StepOptions& options,
-                         const Control& control);
+                         const CoupledGraph& graph, Matrix<T>& S, const StepOptions& options, const Control& control);
 
 /// See improve_codes.
 template <class T>

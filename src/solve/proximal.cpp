@@ -228,8 +228,10 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   const CoupledGraph& graph = *model.graph;
   const Index r = S.rows(), n = S.cols();
   D.resize_for_overwrite(r, n);
-  std::fill_n(D.data(), D.size(), 0.0F);
-  Matrix<float> Y = D, next = D;
+  Matrix<float> Y, next;
+  Y.resize_for_overwrite(r, n);
+  next.resize_for_overwrite(r, n);
+  if (passes < 1) D.fill(0);
 
   // M_j = tau_j + sigma u_j u_j' >= A_j + C + alpha diag(bound), u_j = delta_j o u
   const Metric metric(eigen(model.A).cast<double>(), tuning);
@@ -281,8 +283,10 @@ int minimise_model(const CoupledModel& model, const Matrix<float>& S, const Matr
   while (busy && pass < passes && !control.stop()) {
     ++pass;
     parallel_for(n, control, [&](Index first, Index count, int) {
+      if (pass == 1)  // from D = 0
+        for (Matrix<float>* all : {&D, &Y, &next}) std::fill_n(all->col(first), r * count, 0.0F);
       if (idle(first, count)) return;
-      const EigenMatrix<float> P = multiply(Y, first, count);
+      const EigenMatrix<float> P = pass == 1 ? EigenMatrix<float>::Zero(r, count) : multiply(Y, first, count);
       Vector<float> d(r), own = u;
       for (Index j = first; j < first + count; ++j) {
         const Component& c = components[graph.component_[j]];

@@ -18,7 +18,7 @@ namespace pacewise {
 //   24   u64      size of the whole file
 //   32            JSON; "arrays" gives name -> {dtype, shape, offset from the end of the JSON}
 //                 the arrays, each on a 64-byte boundary, little-endian, row by row
-inline constexpr std::uint32_t kFormatVersion = 3;
+inline constexpr std::uint32_t kFormatVersion = 4;
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
 
 template <class T>

@@ -53,7 +53,7 @@ def read_container(path):
     """The documented format, with the standard library alone: header and a function that gives an array's bytes."""
     data = pathlib.Path(path).read_bytes()
     magic, version, crc, length, size = struct.unpack_from("<8sIIQQ", data)
-    assert magic == b"PACEWISE" and version == 3 and size == len(data), "prefix"
+    assert magic == b"PACEWISE" and version == 4 and size == len(data), "prefix"
     assert crc == zlib.crc32(data[8:12] + data[16:]), "checksum"
     header = json.loads(data[32:32 + length])
 
