@@ -56,6 +56,7 @@ class CsvReader {
       if (use_[c] == Use::text) fields_[c].resize(rows_);
     for_chunks(0.1, 1, [&](const Chunk& chunk) { parse(chunk); });
     name_samples();
+    keep_text();
     name_features();
     if (label_ >= 0) {
       LabelColumn column;
@@ -113,12 +114,16 @@ class CsvReader {
       if (!chosen.empty()) continue;  // then it is an error
       left_out += (left_out.empty() ? "" : ", ") + shown(c);
       use_[c] = Use::none;
+      if (o.keep_text) kept_.push_back(c);
     }
     if (!left_out.empty())
-      table_.notes.push_back("text, left out: column " + left_out +
-                             " (name it as categorical, label or id column to use it)");
+      table_.notes.push_back((o.keep_text ? "text, written back as it stands: column " : "text, left out: column ") +
+                             left_out + " (name it as categorical, label or id column to use it)");
     for (const Index c : categorical_) use_[c] = Use::text;
     if (label_ >= 0) use_[label_] = Use::text;
+    if (label_ >= 0 && o.keep_text && chosen.empty()) kept_.push_back(label_);
+    for (const Index c : kept_) use_[c] = Use::text;
+    std::sort(kept_.begin(), kept_.end());
     if (id_ >= 0) use_[id_] = Use::text;
     if (id_ >= 0 && o.id_column.empty())
       table_.notes.push_back("column " + (dialect_.header && name(id_).empty() ? "1, without a name," : shown(id_)) +
@@ -129,6 +134,15 @@ class CsvReader {
     if (id_ < 0) return;
     table_.id_name = dialect_.header ? name(id_) : "";
     for (Index j = 0; j < rows_; ++j) table_.sample_names.push_back(field(id_, j));
+  }
+
+  void keep_text() {
+    for (const Index c : kept_) {
+      TextColumn& text = table_.beside.emplace_back();
+      text.name = dialect_.header ? name(c) : "";
+      text.before = std::count(use_.begin(), use_.begin() + c, Use::number);
+      for (Index j = 0; j < rows_; ++j) text.values.push_back(field(c, j));
+    }
   }
 
   /// Numbers first, then a feature for each value of a categorical column.
@@ -261,7 +275,7 @@ class CsvReader {
   Vector<Use> use_;
   Vector<Vector<std::string_view>> fields_;  // of the columns of text, row by row
   bool quoted_;
-  std::vector<Index> categorical_;
+  std::vector<Index> categorical_, kept_;
   std::vector<Indicator> indicators_;
   Index rows_ = 0;
   Vector<Chunk> chunks_;

@@ -81,16 +81,27 @@ void add_labels_beside(const Reading& reading, Table<T>& table) {
   if (table.labels->cancelled) throw Cancelled{};
 }
 
+/// Only text has columns by name
+void check_columns(const std::string& path, const ReadOptions& o, const char* format) {
+  if (o.label_column.empty() && (o.id_column.empty() || o.id_column == "none") && o.columns.empty() && o.drop.empty() &&
+      o.categorical.empty())
+    return;
+  throw ReadError(line_of(printable(path, 200), ": is ", format, ", and only a CSV has columns that can be chosen, ",
+                          "hold labels or names; leave that out"));
+}
+
 template <class T>
 Table<T> read_any(const std::string& path, const ReadOptions& options) {
   Table<T> table;
   if (is_directory(path)) {
+    check_columns(path, options, "a folder");
     table = read_image_folder<T>(path, options);
     table.format = "images";
     return table;
   }
   const Reading reading = open_reading(path, options);
   const Format& format = detect(reading);
+  if (&format != &kCsv) check_columns(path, options, format.name);
   if (format.open != nullptr)
     table = format.open(reading)->template read<T>();
   else if (format.read != nullptr)

@@ -21,6 +21,7 @@ struct ReadOptions {
   std::vector<std::string> expected;     // these, in this order, where the header has any of them: a model's
   std::vector<std::string> drop;         // all but these
   std::vector<std::string> categorical;  // one column for each value they hold; "all": every column of text
+  bool keep_text = false;                // what is no feature comes back beside the numbers
   bool labels_beside = false;            // IDX: also read the labels file beside `..images-idx3..`
   std::optional<bool> header;            // CSV: whether the first line holds names; empty: decided from the content
   char delimiter = 0;                    // CSV: 0 is decided from the content; ' ' stands for runs of blanks
@@ -37,6 +38,13 @@ struct Labels {
   bool cancelled = false;
 };
 
+/// A column of words, as it stood in the file
+struct TextColumn {
+  std::string name;
+  Index before = 0;                 // so many features stand before it
+  std::vector<std::string> values;  // n
+};
+
 /// What a file holds, samples as columns (files hold them as rows). Either `values` or `sparse`, as in the file.
 template <class T>
 struct Table {
@@ -47,6 +55,7 @@ struct Table {
   std::vector<std::string> feature_names;  // m, or empty
   std::vector<std::string> sample_names;   // n, or empty
   std::string id_name;                     // what stands above the names of the samples
+  std::vector<TextColumn> beside;          // with keep_text: the labels, and text that is left out
   std::vector<Index> sample_shape;         // e.g. {28, 28}: a sample is that array in row-major order
   std::vector<std::string> notes;          // what the reader decided and the user should know
   std::string format;                      // "npy", "csv", ..

@@ -70,17 +70,34 @@ void write_csv(const std::string& path, MatrixView<const T> values, const Names&
   if (!names.columns.empty() && static_cast<Index>(names.columns.size()) != values.rows)
     throw Error(line_of("names: ", names.columns.size(), " for ", values.rows, " columns; give one name per column"));
   AtomicFile file(path);
-  std::string line = names.rows.empty() ? "" : csv_field(names.corner) + ",";
-  for (std::size_t c = 0; c < names.columns.size(); ++c) line += (c == 0 ? "" : ",") + csv_field(names.columns[c]);
-  if (!names.columns.empty()) file.write(line + "\n");
-  for (Index j = 0; j < values.cols; ++j) {
-    line = names.rows.empty() ? "" : csv_field(names.rows[static_cast<std::size_t>(j)]) + ",";
-    for (Index i = 0; i < values.rows; ++i) {
-      if (i > 0) line += ',';
-      append_number(line, values(i, j));
+  std::string line;
+  // a line of its first field, words beside the numbers, and the numbers
+  const auto write_line = [&](const std::string& first, const auto& word, const auto& add) {
+    line = names.rows.empty() ? "" : csv_field(first) + ",";
+    auto text = names.beside.begin();
+    for (Index i = 0; i <= values.rows; ++i) {
+      for (; text != names.beside.end() && text->before <= i; ++text)
+        if (const std::string& content = word(*text); content.empty())
+          line += ',';
+        else
+          line += csv_field(content) + ",";
+      if (i == values.rows) break;
+      add(i);
+      line += ',';
     }
-    line += '\n';
+    line.back() = '\n';
     file.write(line);
+  };
+  if (!names.columns.empty())
+    write_line(
+        names.corner, [](const TextColumn& t) -> const std::string& { return t.name; },
+        [&](Index i) { line += csv_field(names.columns[static_cast<std::size_t>(i)]); });
+  for (Index j = 0; j < values.cols; ++j) {
+    const auto row = static_cast<std::size_t>(j);
+    write_line(
+        names.rows.empty() ? "" : names.rows[row],
+        [&](const TextColumn& t) -> const std::string& { return t.values[row]; },
+        [&](Index i) { append_number(line, values(i, j)); });
   }
   file.commit();
 }

@@ -2,9 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/sparse.hpp"
-#include "pacewise/matrix.hpp"
-#include "storage/file_error.hpp"
+#include "io/table.hpp"
 
 namespace pacewise {
 
@@ -22,6 +20,7 @@ void write_npy(const std::string& path, const std::vector<std::int32_t>& values)
 struct Names {
   std::vector<std::string> columns, rows;
   std::string corner = {};
+  std::vector<TextColumn> beside = {};  // among the columns, in their order
 };
 /// One that a reader takes for what it is
 std::string csv_field(const std::string& text);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <set>
 
@@ -93,6 +94,19 @@ TEST(ConvergenceChart, CutsTheObjectiveWhereLambdaChanges) {
   EXPECT_EQ(count(svg, "<title>"), 18U);
   EXPECT_TRUE(holds(svg, "<title>iteration 5 (paced): objective 6 at lambda 2</title>"));
   EXPECT_TRUE(holds(svg, "<title>iteration 5 (paced): 40.0% of the units selected at lambda 2</title>"));
+}
+
+TEST(ConvergenceChart, EveryDotLiesInItsPanel) {
+  std::vector<Record> history = run();
+  history[3].objective.pace = -2000;
+  const std::string svg = convergence_chart(history), begin = "transform=\"translate(";
+  int dots = 0;
+  for (std::size_t at = svg.find(begin); at != std::string::npos; at = svg.find(begin, at + 1), ++dots) {
+    double x = 0, y = 0;
+    ASSERT_EQ(std::sscanf(svg.c_str() + at + begin.size(), "%lf %lf", &x, &y), 2);
+    EXPECT_TRUE(x >= 74 && x <= 690 && y >= 26 && y <= 370) << svg.substr(at, 80);
+  }
+  EXPECT_EQ(dots, 18);
 }
 
 TEST(ConvergenceChart, ThreeCurvesHaveThreeLooks) {

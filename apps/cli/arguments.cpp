@@ -378,6 +378,8 @@ std::string nearest_spelling(const std::string& word, const std::vector<std::str
   std::string what = error.what();
   for (char& c : what)
     if (c == '\n') c = ' ';
+  if (const std::size_t colon = what.find(": = "); colon != std::string::npos)
+    what.erase(colon, 1);  // "--k: = 0: must be .."
   throw UsageError(what + " (" + help + ")");
 }
 

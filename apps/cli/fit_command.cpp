@@ -39,14 +39,14 @@ void check_paths(const FitArguments& a) {
                                 {"--dictionary", a.dictionary},
                                 {"--start-codes", a.start_codes}};
   for (const auto& [option, path] : a.files) inputs.push_back({option, path});
-  check_files(inputs,
-              {{{"--output", a.output}, Holds::model},
-               {{"--codes", a.codes}, Holds::table},
-               {{"--weights-out", a.weights_out}, Holds::table},
-               {{"--json", a.json}, Holds::json},
-               {{"--report", a.report}, Holds::page},
-               {{"--checkpoint", a.checkpoint}, Holds::model}},
-              a.force);
+  const std::vector<Output> beside{{{"--codes", a.codes}, Holds::table},
+                                   {{"--weights-out", a.weights_out}, Holds::table},
+                                   {{"--json", a.json}, Holds::json},
+                                   {{"--report", a.report}, Holds::page}};
+  std::vector<Output> outputs{{{"--output", a.output}, Holds::model}, {{"--checkpoint", a.checkpoint}, Holds::model}};
+  outputs.insert(outputs.begin() + 1, beside.begin(), beside.end());
+  check_files(inputs, outputs, a.force);
+  check_files({{"--resume", a.resume}}, beside, a.force);  // model and checkpoint may take its place
 }
 
 /// With --resume the method is the checkpoint's; only limits may be changed.
@@ -79,7 +79,13 @@ template <class T>
 class FitRun {
  public:
   FitRun(const FitArguments& a, const Model<T>* resumed)
-      : a_(a), console_(a.quiet, parse_progress(a.progress)), options_(a.options), resumed_(resumed) {}
+      : a_(a),
+        console_(a.quiet, parse_progress(a.progress)),
+        options_(a.options),
+        control_(control_of(a.data)),
+        resumed_(resumed) {
+    if (a.max_seconds) control_.end_after(*a.max_seconds);  // reading counts, too
+  }
 
   int operator()() {
     read();
@@ -111,8 +117,14 @@ class FitRun {
           validate(options_);
         });
       }
+    const auto refuse = [](const std::string& file, const char* what, Index has, Index wanted) {
+      if (has != wanted)
+        throw ReadError(fmt::format("{}: has {} {}; the data {}", printable(file, 200), has, what, wanted));
+    };
     if (!a_.dictionary.empty()) dictionary_ = read_matrix(a_.dictionary, console_);
+    if (!a_.dictionary.empty()) refuse(a_.dictionary, "columns, one for each feature", dictionary_.rows(), m);
     if (!a_.start_codes.empty()) codes_ = read_matrix(a_.start_codes, console_);
+    if (!a_.start_codes.empty()) refuse(a_.start_codes, "rows, one for each sample", codes_.cols(), n);
     sources_ = sources_of(problem_, inputs());
     if (resumed_ == nullptr) use_graph_file();
   }
@@ -155,8 +167,7 @@ class FitRun {
   }
 
   Result<T> fit_data() {
-    Control control = control_of(a_.data);
-    if (a_.max_seconds) control.end_after(*a_.max_seconds);
+    Control control = control_;
     const bool graph = (options_.alpha > 0 || options_.gamma > 0) && options_.graph != GraphKind::none && !graph_;
     const std::string doing =
         graph ? fmt::format("{} ({}, k = {})", name_of(options_.graph), to_string(options_.graph_space), options_.k)
@@ -206,7 +217,12 @@ class FitRun {
     k.seed = options_.seed;
     Clustering out;
     double least = std::numeric_limits<double>::infinity();
-    for (KMeansRun& run : kmeans(model.codes, k, control_of(a_.data).to_the_end())) {
+    std::vector<KMeansRun> runs = kmeans(model.codes, k, control_);
+    if (runs.empty()) {  // the time is over: one is wanted all the same
+      k.runs = 1;
+      runs = kmeans(model.codes, k, control_.to_the_end());
+    }
+    for (KMeansRun& run : runs) {
       out.runs.push_back(clustering_scores(labels_->value, run.assignment));
       if (!(run.inertia < least)) continue;
       least = run.inertia;
@@ -315,6 +331,7 @@ class FitRun {
   const FitArguments& a_;
   Console console_;
   Options options_;
+  Control control_;
   const Model<T>* resumed_;
   Table<T> table_;
   Problem<T> problem_;

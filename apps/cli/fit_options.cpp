@@ -30,8 +30,10 @@ std::string default_of(const Option& row) {
   };
   std::string out = text(Preset::robust, Kind::images);
   const std::string table = text(Preset::robust, Kind::table), paper = text(Preset::paper, Kind::images);
-  if (paper != out) out += ", paper " + paper;
-  return table == text(Preset::robust, Kind::images) ? out : out + ", of a table " + table;
+  const auto add = [&](const std::string& more) { out += (out.empty() ? "" : ", ") + more; };
+  if (paper != out) add("paper " + paper);
+  if (table != text(Preset::robust, Kind::images)) add("of a table " + table);
+  return out;
 }
 
 /// --beta-ratio; a switch that is on by default is called by what it does: --no-normalized-laplacian

@@ -28,7 +28,7 @@ std::vector<std::string> numbered(const char* what, Index count);
 template <class T>
 Names names_for(const Table<T>& data, std::vector<std::string> columns) {
   if (data.feature_names.empty() && data.sample_names.empty()) return {};
-  return {std::move(columns), data.sample_names, data.id_name};
+  return {std::move(columns), data.sample_names, data.id_name, {}};
 }
 
 /// By its ending: .npy, .csv, or .mtx. Samples, the columns, become rows.

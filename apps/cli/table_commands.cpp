@@ -28,7 +28,9 @@ struct Learned {
   explicit Learned(const TableArguments& a) : console(a.quiet, Progress::automatic) {
     check_files({{"DATA", a.data.path}, {"--weights", a.weights}},
                 {{{"--output", a.output}}, {{"--cells", a.cells}, Holds::rows}}, a.force);
-    table = read_data<double>(a.data, console);
+    DataSource source = a.data;
+    source.options.keep_text = a.output.ends_with(".csv");
+    table = read_data<double>(source, console);
     problem.values = table.values;
     problem.weights = read_weights<double>(a.weights, table.features(), table.samples(), console);
     const bool pictures = table.sample_shape.size() > 1;
@@ -48,7 +50,9 @@ struct Learned {
 
   void write(const std::string& path) {
     if (interrupted()) throw Interrupted("interrupted; nothing was written");
-    write_table<double>(path, values.view(), names_for(table, table.feature_names));
+    Names names = names_for(table, table.feature_names);
+    names.beside = table.beside;
+    write_table<double>(path, values.view(), names);
   }
   std::string feature_of(Index i) const { return feature_name(table.feature_names, i); }
 };

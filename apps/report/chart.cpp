@@ -149,7 +149,8 @@ std::string convergence_chart(const std::vector<Record>& history) {
   for (const double v : ticks(x.from, x.to, 8, true))
     svg += line(x(v), bottom, x(v), bottom + 5) + svg_text(x(v), bottom + 20, fixed_text(v, 0), "middle");
   Axis y;
-  svg += upper_panel(y, objectives, 5) + curve(x, y, 0, objective);
+  svg += upper_panel(y, objectives, 5);  // sets y
+  svg += curve(x, y, 0, objective);
   std::string legend = legend_entry(0, "objective, joined where lambda is the same");
   if (paced) {
     y = {0, 1, bottom, top};

@@ -54,7 +54,8 @@ def _text_in(X: Any) -> str:
     if not _is_frame(X, "select_dtypes"):
         return " holds text: must be numbers"
     names = X.select_dtypes(exclude=["number", "bool"]).columns
-    return f" holds text in {', '.join(map(str, names[:5]))}: leave it out, or make numbers of it (pandas.get_dummies)"
+    dates = all(kind.kind in "mM" for kind in X[names].dtypes)
+    return f" holds {'dates' if dates else 'text'} in {', '.join(map(str, names[:5]))}: leave it out, or make numbers of it (pandas.get_dummies)"
 
 
 def preset_options(preset: str = "robust", kind: str = "images") -> dict[str, Any]:
@@ -435,8 +436,9 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
             )
         except (ValueError, TypeError) as error:
-            what = f"X{_text_in(X)}" if "could not convert" in str(error) else " ".join(str(error).split())
-            raise type(error)(what) from None
+            text = "could not convert" in str(error) or "could not be promoted" in str(error)
+            what = f"X{_text_in(X)}" if text else " ".join(str(error).split())
+            raise (ValueError if text else type(error))(what) from None
         rows = as_rows("X", X)
         return rows if self.missing is None else np.where(rows == real("missing", self.missing), rows.dtype.type(np.nan), rows)
 

@@ -60,6 +60,9 @@ def clustering_scores(labels: ArrayLike, assignment: ArrayLike) -> dict[str, flo
             raise _core.Error(f"{name} has {values.ndim} dimensions: must have 1")
         if values.dtype.kind == "f" and np.isnan(values).any():
             raise _core.Error(f"{name} is nan at [{np.flatnonzero(np.isnan(values))[0]}]: every sample needs one")
-        return np.unique(values, return_inverse=True)[1].astype(np.int32)
+        try:
+            return np.unique(values, return_inverse=True)[1].astype(np.int32)
+        except TypeError:
+            raise _core.Error(f"{name} mixes types: give numbers or text for every sample") from None
 
     return _core.clustering_scores(numbers("labels", labels), numbers("assignment", assignment))

@@ -67,12 +67,12 @@ def learn_dictionary(
             raise _core.Error(f"n_components = {n_components}: must be the number of atoms of dictionary = {len(start)}, or left out")
     else:
         start = _drawn(X, integer("n_components", n_components, 1), np.random.default_rng(seed_of(random_state)))
-    if beta is None:
+    if beta is None and np.isfinite(X).all():  # else it is refused, and named, further on
         beta = _core.preset_options("paper", "images")["beta_ratio"] * 2 * float(np.linalg.norm(X, axis=1).max(initial=0))
     B, S, value, codes, atoms, history, ended = _core.learn_dictionary(
         X,
         start,
-        beta=real("beta", beta),
+        beta=real("beta", 0.0 if beta is None else beta),
         max_iter=integer("max_iter", max_iter, 1),
         tol=real("tol", tol),
         step_tol=real("step_tol", step_tol, 0),

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from . import _core, _files
-from ._arrays import seed_of
+from ._arrays import integer, seed_of
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -93,6 +93,8 @@ def synthetic(
     -------
     Bunch with ``data`` (n, m), ``target`` (n,), ``clean`` (n, m), ``corrupted`` (n, m) bool
     """
+    for name, count in (("n_samples", n_samples), ("n_features", n_features), ("n_classes", n_classes)):
+        integer(name, count, 1)
     random = np.random.default_rng(seed_of(random_state))
     atoms = random.standard_normal((n_classes, 5, n_features))
     atoms /= np.linalg.norm(atoms, axis=-1, keepdims=True)

@@ -254,6 +254,7 @@ void check_sizes(const ContainerReader& in, const Model<T>& m) {
   const Normalization<T>& norm = m.normalization;
   const Level level = m.options.level;
   const Index units = level == Level::none ? m.samples : unit_count(level, m.features, m.samples);
+  const Descent<T>& d = m.descent;
   const Sparse &L = m.graph.laplacian, &H = m.graph.incidence;
   const bool sound =
       m.samples >= 1 && m.features >= 1 && !m.dictionary.empty() && m.dictionary.rows() == m.features &&
@@ -262,6 +263,10 @@ void check_sizes(const ContainerReader& in, const Model<T>& m) {
       is(norm.shift, m.features) && is(m.held_out_lambda, m.features) && norm.shift.size() == norm.scale.size() &&
       (!m.complete || (norm.kind != Normalize::standard && norm.kind != Normalize::robust) || !norm.shift.empty()) &&
       is(m.feature_names, m.features) && (m.consistency.empty() || m.consistency.cols() == m.dictionary.cols()) &&
+      (m.offsets.empty() || m.offsets.rows() == m.features) &&
+      (!d.settled || (d.chosen >= 0 && d.chosen < std::ssize(d.stages) && d.dictionary.rows() == m.features &&
+                      d.dictionary.cols() == m.dictionary.cols() && d.codes.rows() == m.codes.rows() &&
+                      d.codes.cols() == m.samples && d.offsets >= 0 && d.offsets <= m.offsets.cols())) &&
       (L.empty() || (L.rows == m.samples && L.cols == m.samples)) && (H.empty() || H.cols == m.samples);
   if (!sound) in.fail("is damaged: its arrays do not fit together");
 }
@@ -334,6 +339,7 @@ auto guarded(const ContainerReader& in, const Read& read) {
 AnyModel parse_any(const ContainerReader& in) {
   return guarded(in, [&]() -> AnyModel {
     if (in.header.at("precision") == "single") return parse_model<float>(in);
+    if (in.header.at("precision") != "double") in.fail("is damaged: its precision is neither single nor double");
     return parse_model<double>(in);
   });
 }

@@ -254,11 +254,13 @@ void check(const Option& row, const OptionValue& value, std::string_view called)
   const auto in_range = [&](double x) {
     if (row.range.contains(x)) return;
     const bool infinite = std::isinf(x) && !std::isfinite(x > 0 ? row.range.upper : row.range.lower);
-    refuse(called, to_text(x), (infinite ? "finite and " : "") + row.rule(), row.remark);
+    refuse(called, to_text(x), (infinite && row.rule() != "finite" ? "finite and " : "") + row.rule(), row.remark);
   };
   if (const auto* x = std::get_if<double>(&value)) in_range(*x);
   if (const auto* i = std::get_if<std::int64_t>(&value))
-    if (!row.range.contains(static_cast<double>(*i))) refuse(called, std::to_string(*i), row.rule(), row.remark);
+    if (!row.range.contains(static_cast<double>(*i)))
+      refuse(called, std::to_string(*i), static_cast<double>(*i) > row.range.upper ? "smaller" : row.rule(),
+             row.remark);
   if (const auto* v = std::get_if<std::vector<double>>(&value))
     for (const double x : *v) in_range(x);
 }

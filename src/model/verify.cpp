@@ -15,24 +15,26 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   state.schedule.finished = state.schedule.stalled = true;  // the fit goes no further than this state
   FitInputs all = inputs;
   if (!model.groups.empty()) all.groups = &model.groups;
-  const Model<T> r = make_model(fit<T>(problem, model.options, control, nullptr, all, &state), problem, {}, control);
+  Result<T> rerun = fit<T>(problem, model.options, control, nullptr, all, &state);
+  const Data<T> data = std::move(rerun.data);
+  const Model<T> r = make_model(std::move(rerun), problem, {}, control);
   if (control.stop()) return {};
   std::vector<Figure> figures;
-  const auto add = [&](const char* name, double stated, double found, double magnitude, double absolute = 0) {
+  const AddFigure add = [&](const char* name, double stated, double found, double magnitude, double absolute) {
     const bool equal = stated == found || (std::isnan(stated) && std::isnan(found));
     const double slack = VerifyTolerance<T>::relative * magnitude + absolute;
     figures.push_back({name, stated, found, equal || (std::isfinite(slack) && std::abs(stated - found) <= slack)});
   };
   const auto part = [&](const char* name, double Objective::*member) {
     const double stated = model.objective.*member, found = r.objective.*member;
-    add(name, stated, found, std::max(std::abs(stated), std::abs(found)));
+    add(name, stated, found, std::max(std::abs(stated), std::abs(found)), 0);
   };
   const auto certificate = [&](const char* name, double Certificate::*member) {
     const double stated = model.certificate.*member, found = r.certificate.*member;
     add(name, stated, found, std::max(stated, found), VerifyTolerance<T>::certificate);
   };
   add("objective", model.objective.total(), r.objective.total(),
-      std::max(model.objective.magnitude(), r.objective.magnitude()));
+      std::max(model.objective.magnitude(), r.objective.magnitude()), 0);
   part("  fit", &Objective::fit);
   part("  pace", &Objective::pace);
   part("  sparsity", &Objective::sparsity);
@@ -42,11 +44,11 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   certificate("certificate: dictionary", &Certificate::dictionary);
   certificate("certificate: consistency", &Certificate::consistency);
   certificate("certificate: weights", &Certificate::weights);
-  add("selected", model.selected, r.selected, 1);
-  add("density", model.density, r.density, 1);
+  add("selected", model.selected, r.selected, 1, 0);
+  add("density", model.density, r.density, 1, 0);
   // what later commands use; a file of an earlier version lacks some
   const auto number = [&](const char* name, double stated, double found) {
-    if (!std::isnan(stated)) add(name, stated, found, std::max(std::abs(stated), std::abs(found)));
+    if (!std::isnan(stated)) add(name, stated, found, std::max(std::abs(stated), std::abs(found)), 0);
   };
   const auto numbers = [&](const char* name, const Vector<T>& stated, const Vector<T>& found) {
     if (stated.empty()) return;
@@ -55,7 +57,7 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
       norm = std::hypot(norm, static_cast<double>(stated[i]));
       apart = std::hypot(apart, static_cast<double>(stated[i] - (i < found.size() ? found[i] : T(0))));
     }
-    add((std::string(name) + ": difference").c_str(), 0, stated.size() == found.size() ? apart : norm, norm);
+    add((std::string(name) + ": difference").c_str(), 0, stated.size() == found.size() ? apart : norm, norm, 0);
   };
   const Normalization<T>&given = model.normalization, &again = r.normalization;
   number("lambda", model.lambda, r.lambda);
@@ -69,19 +71,9 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   numbers("scales of features", given.scale, again.scale);
   numbers("offsets", given.offset, again.offset);
   numbers("norms of samples", model.sample_scale, r.sample_scale);
-  // the course of the run cannot be recomputed without it; it must be possible
-  double sound = 0;
-  for (const Record& record : model.history)
-    sound += record.iteration == static_cast<int>(sound) + 1 &&
-                     record.objective.total() <=
-                         record.objective_before + VerifyTolerance<T>::relative * record.objective.magnitude() &&
-                     Range{0, 1}.contains(record.selected) && Range{0, 1}.contains(record.density) &&
-                     record.dead_atoms <= model.options.atoms
-                 ? 1
-                 : 0;
-  add("iterations in order", model.iteration, sound, 0);
+  verify_course(model, r, data, add);
   const bool stalled = model.termination == Termination::converged;
-  add("ended converged", stalled ? 1 : 0, model.schedule.stalled && model.schedule.finished ? 1 : 0, 0);
+  add("ended converged", stalled ? 1 : 0, model.schedule.stalled && model.schedule.finished ? 1 : 0, 0, 0);
   return figures;
 }
 

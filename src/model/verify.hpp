@@ -21,10 +21,17 @@ struct VerifyTolerance {
 };
 
 /// Objective, certificates, and every scale and threshold that later commands use, recomputed from the raw data:
-/// normalised, graph built, losses computed, without a step. Of the history only whether it can be so. Empty once
-/// control.stop().
+/// normalised, graph built, losses computed, without a step. The course of the run cannot be recomputed without it: it
+/// must be one that the schedule allows, ending in what was recomputed. Empty once control.stop().
 template <class T>
 std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, const FitInputs& inputs,
                            const Control& control);
+
+/// add(name, stated, found, magnitude, absolute): how far the two may be apart
+using AddFigure = std::function<void(const char*, double, double, double, double)>;
+
+/// The part of `verify` about history, stages and schedule; `data` as the fit saw them
+template <class T>
+void verify_course(const Model<T>& model, const Model<T>& found, const Data<T>& data, const AddFigure& add);
 
 }  // namespace pacewise

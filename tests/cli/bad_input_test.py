@@ -175,7 +175,8 @@ class BadInput(Case):
                    lambda h: h["arrays"]["dictionary"].update(shape=[-4, 16]), lambda h: h.update(shape=[48, 3]),
                    lambda h: h["arrays"]["codes_atom"].update(offset=0), lambda h: h["state"]["schedule"].update(phase="late"),
                    lambda h: h["arrays"]["dictionary"].update(dtype="<f4"),
-                   lambda h: h["options"].update(alpha=-1), lambda h: h["state"].pop("history"), lambda h: h.update(incidence=[48, 7])]
+                   lambda h: h["options"].update(alpha=-1), lambda h: h["state"].pop("history"), lambda h: h.update(incidence=[48, 7]),
+                   lambda h: h.update(precision="triple"), lambda h: h["state"]["descent"].update(settled=True)]
         good = (self.folder / "model.pw").read_bytes()
         for number, change in enumerate(changes):
             with self.subTest(number):

@@ -8,9 +8,10 @@ import struct
 import termios
 import unittest
 import unittest.mock
+import zlib
 
 from harness import (Case, ROOT, csv_text, gzip, hdf5_bytes, idx_bytes, json, mat5_bytes, mat73_bytes, mtx_text, npy_bytes,
-                     npz_bytes, pgm_bytes, planted, png_bytes, read_npy, run, start, with_header)
+                     npz_bytes, pgm_bytes, planted, png_bytes, read_container, read_npy, run, start, with_header)
 
 EASY = ("--tol", "1e-3", "--polish", "100")  # what reaches its tolerance soon
 ENDED = {"converged", "iteration_limit", "time_limit", "cancelled", "numerical_trouble"}
@@ -125,6 +126,71 @@ class RoundTrips(Case):
         self.write("data.npy", npy_bytes(self.rows))
         out, err = self.call("verify", "m.pw", "data.npy", status=1)
         self.assertIn("not the bytes", err)
+
+    def test_every_stored_number_is_checked(self):
+        """Each number and word of the header, and some of every array, changed under a right checksum."""
+        unseen = re.compile("|".join((  # no command uses them of a finished model, or they are as true as before
+            r"^objective$", r"notes/0$", r"options/kind$", r"sources/data_checksum", r"random$", r"descent/(cap|offsets)$", r"dead_atoms$", r"stages/\d+/gain_squares", r"history/[03]/objective_before",
+            r"history/\d+/certificate/(codes|dictionary|consistency)",
+            r"options/(heat_width|hidden|max_iter|missing|mu|normalized_laplacian|polish|seed|tol|warm_iter)$")))
+        # a word that may stand there, too
+        words = {"termination": sorted(ENDED), "phase": ["plain", "warm", "paced", "held", "polish"], "kind": ["images", "table", "spectra"]}
+
+        def places(value, path=()):
+            if isinstance(value, (dict, list)):
+                of = list(value.items() if isinstance(value, dict) else enumerate(value))
+                if path[-1:] in (("history",), ("stages",)):
+                    of = [of[k] for k in (0, 3, -1)] if len(of) > 3 else of
+                for key, inner in of:
+                    if path or key not in ("arrays", "version", "kind"):
+                        yield from places(inner, (*path, key))
+            else:
+                yield path, value
+
+        def other(key, value):
+            if key in words:
+                return next(word for word in words[key] if word != value)
+            if isinstance(value, (bool, str)):
+                return not value if isinstance(value, bool) else value + "x"
+            return 0.5 if value is None else value + 1 if isinstance(value, int) else 1.3 * value or 0.001
+
+        # another pace has no use for what is of a descending one, and its lambdas are not recomputed
+        other_pace = re.compile(r"descent/(draws|chosen|lambda|center)$|options/(lambda_scale|stage_iter|pace_iter|select)$")
+        for more in ((), ("--kind", "images", "--level", "sample", "--pace", "quantile")):
+            self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "6", "--quiet", *more)
+            good = (self.folder / "m.pw").read_bytes()
+            header = read_container(self.folder / "m.pw")[0]
+            at = 32 + struct.unpack_from("<Q", good, 16)[0]
+            wrong = []
+
+            def verify(name, changed, header_change=None):
+                self.write("x.pw", changed)
+                if header_change is not None:
+                    with_header(self.folder / "x.pw", header_change)
+                status = run(["verify", "x.pw", "data.npy"], self.folder)[0]
+                self.assertIn(status, (0, 1, 2, 3), name)  # 2: a file is missing now
+                if status == 0 and not unseen.search(name) and not (more and other_pace.search(name)):
+                    wrong.append(name)
+
+            for path, value in places(header):
+                def change(h):
+                    inner = h
+                    for key in path[:-1]:
+                        inner = inner[key]
+                    inner[path[-1]] = other(path[-1], value)
+                    h["objective"] = sum(h["objective_parts"].values())
+
+                verify("/".join(map(str, path)), good, change)
+            for name, array in header["arrays"].items():
+                size = int(array["dtype"][2])
+                for place in (0, len(read_container(self.folder / "m.pw")[1](name)) // size // 2):
+                    data, code = bytearray(good), {"f8": "<d", "i4": "<i", "i8": "<q"}[array["dtype"][1:]]
+                    where = at + array["offset"] + place * size
+                    value = struct.unpack_from(code, data, where)[0]
+                    struct.pack_into(code, data, where, other(None, value))
+                    data[12:16] = struct.pack("<I", zlib.crc32(data[8:12] + data[16:]))
+                    verify(f"array {name} {place}", bytes(data))
+            self.assertEqual(wrong, [])
 
     def test_files_beside_the_data(self):
         self.write("w.npy", npy_bytes([1.0 + j % 2 for j in range(48)]))

@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from harness import Case, csv_text, npy_bytes, planted, run, start
+from harness import Case, csv_text, json, npy_bytes, planted, run, start
 
 NAN = float("nan")
 ROWS, _ = planted()
@@ -103,6 +103,39 @@ class Hostile(Case):
                 self.assertEqual(err.count("pacewise: "), 1, err)
                 self.assertFalse((self.folder / "out.pw").exists(), name)
 
+    def test_a_time_limit_holds_for_all_that_is_done(self):
+        os.mkfifo(self.folder / "pipe")
+
+        def feed():
+            with open(self.folder / "pipe", "w") as pipe:
+                time.sleep(0.5)
+                pipe.write(csv_text(ROWS))
+
+        writer = threading.Thread(target=feed)
+        writer.start()
+        self.fit("pipe", "--max-seconds", "0.4", status=1)  # over when it has been read
+        writer.join()
+        self.assertRegex(self.call("info", "out.pw")[0], r"iterations +0\nphase .*\nended +time_limit")
+        self.write("many.npy", npy_bytes([row[:6] for row in planted(3000, 6, 5)[0]]))
+        self.write("labels.npy", npy_bytes([j % 40 for j in range(3000)], "<i4"))
+        self.call("fit", "many.npy", "-o", "m.pw", "--max-seconds", "0.001", "--labels", "labels.npy", "--json", "m.json", status=1)
+        self.assertEqual(json.loads((self.folder / "m.json").read_text())["clustering"]["runs"], 1)
+
+    def test_columns_are_chosen_of_text_alone(self):
+        os.mkdir(self.folder / "pictures")
+        for name in ("data.npy", "pictures"):
+            for option in ("--columns", "--drop", "--id", "--categorical", "--label-column"):
+                with self.subTest(name=name, option=option):
+                    _, err = self.call("impute", name, "-o", "o.npy", option, "1", status=3)
+                    self.assertRegex(err.splitlines()[-1], f"^pacewise: {name}: is (npy|a folder), and only a CSV has columns")
+
+    def test_the_file_at_fault_is_named(self):
+        for option, file, words in (("--dictionary", "labels.npy", "has 1 columns, one for each feature; the data 16"),
+                                    ("--start-codes", "short.npy", "has 3 rows, one for each sample; the data 48")):
+            self.write("short.npy", npy_bytes(ROWS[:3]))
+            _, err = self.fit("data.npy", option, file, status=3)
+            self.assertEqual(err.splitlines()[-1], f"pacewise: {file}: {words}")
+
     def test_converged_means_it(self):
         for more in (("--alpha", "1e300"), ("--l2", "1e300")):
             _, err = self.call("fit", "data.npy", "-o", "out.pw", "--atoms", "4", "--quiet", *more, status=1)
@@ -140,6 +173,11 @@ class Hostile(Case):
         self.fit("data.npy", "--json", "wine.csv", "--force", status=1)
         self.assertTrue((self.folder / "wine.csv").read_text().startswith("{"))
         self.fit("data.npy", "--json", "wine.csv", status=1)  # its own kind
+        kept = (self.folder / "out.pw").read_bytes()
+        for option in ("--json", "--report"):  # nor what a run is resumed from, even so
+            _, err = self.call("fit", "data.npy", "-o", "on.pw", "--resume", "out.pw", option, "out.pw", "--force", status=2)
+            self.assertIn(f"{option} = out.pw is the file of --resume", err)
+            self.assertEqual((self.folder / "out.pw").read_bytes(), kept)
 
     def test_a_pipe_that_nobody_writes_to_ends_with_the_first_signal(self):
         os.mkfifo(self.folder / "pipe")

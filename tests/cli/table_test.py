@@ -43,8 +43,9 @@ class Tables(Case):
         return list(csv.reader((self.folder / name).read_text().splitlines()))
 
     def check_names(self, rows):
-        self.assertEqual(rows[0], ["bottle", *COLUMNS])
+        self.assertEqual(rows[0], ["bottle", *COLUMNS, "kind"])
         self.assertEqual([row[0] for row in rows[1:]], [f"w{j:03d}" for j in range(len(self.clean))])
+        self.assertEqual([row[5] for row in rows[1:]], ["white", "red"] * (len(self.clean) // 2))
 
     def test_what_the_data_are_is_said_first(self):
         _, err = self.call("fit", "wine.csv", "-o", "m.pw", "--max-iter", "2", status=1)
@@ -97,6 +98,30 @@ class Tables(Case):
         self.assertRegex(out, rf"^{len(changed)} of 480 cells were replaced: clean\.csv\n")
         self.call("clean", "wine.csv", "-o", "list.csv", "--cells", "list.csv", status=2)
         self.call("impute", "wine.csv", "-o", "wine.csv", status=2)
+
+    def test_text_comes_back_where_it_stood(self):
+        text = "".join(f"{j % 7},t{j % 3},{j % 5},'{'' if j % 4 else 'x, y'}',{(j * j) % 11}\n".replace("'", '"') for j in range(40))
+        header = 'a,"town, land",b,note,class\n'
+        wanted = list(csv.reader((header + text).splitlines()))
+        for content, start in ((header + text, 0), (text, 1)):
+            self.write("words.csv", content)
+            for command in ("impute", "clean"):
+                for more in ((), ("--label-column", "class" if start == 0 else "5")):
+                    with self.subTest(command=command, header=not start, more=more):
+                        _, err = self.call(command, "words.csv", "-o", "out.csv", *more)
+                        self.assertIn("written back as it stands", err)
+                        found = self.read("out.csv")
+                        if command == "impute":
+                            self.assertEqual(found, wanted[start:])
+                        else:
+                            self.assertEqual([(r[1], r[3]) for r in found], [(r[1], r[3]) for r in wanted[start:]])
+        self.write("words.csv", header + text)
+        self.call("impute", "words.csv", "-o", "out.csv", "--columns", "a,b")
+        self.assertEqual(self.read("out.csv")[0], ["a", "b"])
+        self.call("impute", "words.csv", "-o", "out.csv", "--drop", "note,b")
+        self.assertEqual(self.read("out.csv")[0], ["a", "town, land", "class"])
+        _, err = self.call("impute", "words.csv", "-o", "out.npy")  # numbers alone
+        self.assertIn("text, left out", err)
 
     def test_the_page_of_a_table(self):
         self.call("fit", "wine.csv", "-o", "m.pw", "--report", "r.html", "--label-column", "kind", "--quiet")

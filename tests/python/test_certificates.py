@@ -8,6 +8,7 @@ import pytest
 from pacewise import SelfPacedSparseCoder, datasets, pace_weights
 
 DATA = datasets.synthetic(60, 16, 3, random_state=2).data
+GROUPS = np.arange(16) // 4
 
 
 def normalized(coder, X):
@@ -27,6 +28,9 @@ def spread(coder, of_units, shape):
 def losses(coder, residual, W):
     level = coder.options_["level"]
     entries = W * residual**2
+    if level == "group":  # the mean of the features of a label
+        same = GROUPS[:, None] == GROUPS
+        return entries @ (same / same.sum(0))
     return entries if level == "element" else entries.sum(0) if level == "feature" else entries.sum(1)
 
 
@@ -63,7 +67,7 @@ def recomputed(coder, X, W):
     loss = losses(coder, R, W)
     if coder.stage_ is not None and coder.weights_ is not None:
         excess = np.maximum(np.sqrt(loss) - coder.center_, 0) ** 2
-        certificate["weights"] = np.abs(coder.weights_ - pace_weights(excess, coder.lambda_)).mean()
+        certificate["weights"] = np.abs(coder.weights_ - pace_weights(excess, coder.lambda_, regularizer=o["regularizer"])).mean()
     return parts, certificate, loss
 
 
@@ -81,14 +85,17 @@ PACES = {
 
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
 @pytest.mark.parametrize("graph", ["none", "knn", "hypergraph"])
-@pytest.mark.parametrize("pace", PACES)
-@pytest.mark.parametrize("level", ["none", "sample", "feature", "element"])
+@pytest.mark.parametrize(
+    "level, pace",
+    [(level, pace) for level in ("none", "sample", "feature", "element", "group") for pace, options in PACES.items()
+     if level != "group" or "pace" not in options],
+)  # fmt: skip
 def test_recomputed_from_attributes(level, pace, graph, missing, rng):
     X = np.where(rng.uniform(size=DATA.shape) < 0.1, np.nan, DATA) if missing else DATA
     weight = rng.uniform(0.5, 2, len(X)) if missing else np.ones(len(X))
-    normalize = {"none": "none", "sample": "unit", "feature": "robust", "element": "standard"}[level]
+    normalize = {"none": "none", "sample": "unit", "feature": "robust", "element": "standard", "group": "unit"}[level]
     coder = SelfPacedSparseCoder(
-        8, beta=0.05, l2=0.01, level=level, graph=graph, gamma=1.0 if graph == "hypergraph" else 0.0, normalize=normalize, offset=missing,
+        8, beta=0.05, l2=0.01, level=level, groups=GROUPS if level == "group" else None, graph=graph, gamma=1.0 if graph == "hypergraph" else 0.0, normalize=normalize, offset=missing,
         random_state=0, max_iter=40, **PACES[pace],
     )  # fmt: skip
     with warnings.catch_warnings():
@@ -102,7 +109,8 @@ def test_recomputed_from_attributes(level, pace, graph, missing, rng):
     if coder.stage_ is None:
         np.testing.assert_allclose(coder.loss_, loss, rtol=1e-7, atol=1e-12)
     if coder.options_["pace"] != "descending" and level != "none":
-        np.testing.assert_allclose(coder.weights_, pace_weights(coder.loss_, coder.lambda_), atol=1e-12)
+        again = pace_weights(coder.loss_, coder.lambda_, regularizer=coder.options_["regularizer"])
+        np.testing.assert_allclose(coder.weights_, again, atol=1e-12)
     assert sum(coder.objective_parts_.values()) == pytest.approx(coder.objective_, abs=1e-9 * sum(map(abs, coder.objective_parts_.values())))
     assert (np.linalg.norm(coder.components_, axis=1) <= 1 + 1e-9).all()
     if coder.positive_codes:
