@@ -130,6 +130,27 @@ TEST(Schedule, CheapStepsThatStallAreFollowedByExactOnes) {
   EXPECT_TRUE(exact_steps(in_phase(Phase::plain, kInfinity), options));
 }
 
+TEST(Schedule, WhereWeightsDifferLooseStepsComeBeforeExactOnes) {
+  Options options{.pace = Pace::quantile};
+  const auto phase = [&](const ScheduleState& state) {
+    return state.finished ? 3 : !exact_steps(state, options) ? 0 : loose_steps(state, options) ? 1 : 2;
+  };
+  ScheduleState state = in_phase(Phase::held, 1);
+  std::vector<int> course;
+  for (int iteration = 1; iteration <= 5; ++iteration) {
+    course.push_back(phase(state));
+    state = conclude(state, 7, 7, iteration, options, true);
+  }
+  EXPECT_EQ(course, (std::vector<int>{0, 0, 1, 2, 3}));
+  // a trimmed fit has no cheap steps in its pace, nor after it
+  options.polish = 0;
+  EXPECT_EQ(phase(in_phase(Phase::warm, kInfinity)), 0);
+  EXPECT_EQ(phase(in_phase(Phase::paced, 1)), 1);
+  EXPECT_EQ(phase(conclude(conclude(in_phase(Phase::held, 1), 7, 7, 1, options, true), 7, 7, 2, options, true)), 2);
+  options.exact_steps = true;
+  EXPECT_EQ(phase(in_phase(Phase::paced, 1)), 2);
+}
+
 TEST(Schedule, StallIsRelativeToTheMagnitude) {
   const Options options{.pace = Pace::quantile, .tol = 1e-3, .exact_steps = true};
   ScheduleState state = in_phase(Phase::polish, kInfinity);

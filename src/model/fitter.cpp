@@ -51,7 +51,8 @@ template <class T>
 StepOptions Fitter<T>::step_options() const {
   StepOptions o;
   o.tuning = tuning_;
-  const double now = loose_steps(state_.schedule, options_) ? tuning_.loose_tol : state_.step_tol;
+  const double now =
+      loose_steps(state_.schedule, options_) ? std::min(100 * state_.step_tol, tuning_.loose_tol) : state_.step_tol;
   o.tol = std::max({options_.step_tol, now, std::is_same_v<T, double> ? 1e-12 : 1e-5});
   return o;
 }

@@ -4,6 +4,7 @@
 
 #include "model/verify.hpp"
 #include "pace/descent.hpp"
+#include "solve/residual.hpp"
 
 namespace pacewise {
 namespace {
@@ -18,7 +19,12 @@ bool is_cheap(const Record& r) { return std::isinf(r.certificate.codes); }
 template <class T>
 class Course {
  public:
-  Course(const Model<T>& model, const Model<T>& found) : model_(model), found_(found), o_(model.options) {
+  Course(const Model<T>& model, const Model<T>& found, const Data<T>& data)
+      : model_(model),
+        found_(found),
+        o_(model.options),
+        old_(o_.kind == Kind::automatic),  // before kinds, all steps were exact
+        weighted_(!data.weights.entry.empty()) {
     for (const double h : found.graph.incidence.value) cancelled_ += o_.gamma * h * h;
   }
 
@@ -35,7 +41,7 @@ class Course {
     const bool limit = model_.termination == Termination::iteration_limit;
     return at_.phase == s.phase && at_.in_phase == s.in_phase && at_.stage == s.stage && at_.brief == s.brief &&
            at_.before == s.before && at_.lambda == s.lambda && at_.finished == s.finished && at_.stalled == s.stalled &&
-           (at_.exact == s.exact || o_.kind == Kind::automatic) &&  // before kinds, all steps were exact
+           (old_ || (at_.exact == s.exact && at_.loose == s.loose)) &&
            (descends(o_) && !settled_ ? s.center >= 0 : s.center == 0) && draw_ == model_.descent.draw &&
            settled_ == model_.descent.settled &&
            (at_.last_objective == s.last_objective ||
@@ -141,13 +147,16 @@ class Course {
     }
     if (!fresh_)  // nothing has changed since
       good = good && std::abs(r.objective_before - model_.history[t - 1].objective.total()) <= slack;
-    at_ = conclude(at_, J.total(), J.magnitude(), r.iteration, o_);
+    const bool held = settled_ && weighs_entries(o_.level) && !all_one(model_.weights);
+    at_ = conclude(at_, J.total(), J.magnitude(), r.iteration, o_,
+                   !old_ && (weighted_ || held || at_.phase == Phase::held));
     iterations_ = r.iteration;
     return good;
   }
 
   const Model<T>&model_, &found_;
   const Options& o_;
+  const bool old_, weighted_;
   ScheduleState at_;
   double cancelled_ = 0;  // gamma |H|^2, of which the consistency term is what is left
   bool fresh_ = true;     // phase, lambda or draw differ from those of the record before
@@ -257,7 +266,7 @@ void verify_course(const Model<T>& model, const Model<T>& found, const Data<T>& 
   const ScheduleState& end = model.schedule;
   const bool explained = end.stalled ? model.detail == found.detail : model.detail.empty() == end.finished;
   add("what is said of the end", 1, explained ? 1 : 0, 0, 0);
-  Course<T> course(model, found);
+  Course<T> course(model, found, data);
   add("iterations in order", model.iteration, static_cast<double>(course.sound()), 0, 0);
   const bool ends = course.ends_as_stated();
   add("end of the run", 1, ends ? 1 : 0, 0, 0);

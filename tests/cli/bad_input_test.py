@@ -157,9 +157,9 @@ class BadInput(Case):
         good = (self.folder / "model.pw").read_bytes()
         cases = [(good[:n], r"cut short|damaged|not a Pacewise model") for n in (0, 5, 20, 40, len(good) // 2, len(good) - 1)]
         cases += [(good + b"x", r"cut short or damaged")]
-        later = struct.pack("<I", 4)
+        later = struct.pack("<I", 5)
         checksum = struct.pack("<I", zlib.crc32(later + good[16:]))
-        cases += [(good[:8] + later + checksum + good[16:], r"format version 4.*newer Pacewise")]
+        cases += [(good[:8] + later + checksum + good[16:], r"format version 5.*newer Pacewise")]
         for at in (9, 13, 40, len(good) - 70):
             flipped = bytearray(good)
             flipped[at] ^= 1 << at % 8
