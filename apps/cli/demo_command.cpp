@@ -80,10 +80,11 @@ void judge(const DemoImages& images, const Control& control, Outcome& out) {
   out.loss.assign(end.begin(), end.end());
   out.lambda = model.entry_lambda;
   if (descent.settled) {
-    const double most = model.options.level == Level::element ? out.lambda : std::numeric_limits<double>::infinity();
+    const bool entries = model.options.level == Level::element;
+    const auto doubt = [&](double l) { return entries ? out.lambda * (1 - confidence_of(l / out.lambda)) : l; };
     const Vector<float> judged = losses(descent.dictionary, descent.codes);
     for (std::size_t u = 0; u < judged.size(); ++u)
-      out.loss[u] = (std::min(most, out.loss[u]) + std::min(most, static_cast<double>(judged[u]))) / 2;
+      out.loss[u] = (doubt(out.loss[u]) + doubt(static_cast<double>(judged[u]))) / 2;
   }
   std::vector<double> image(static_cast<std::size_t>(n), 0.0);
   for (Index j = 0; j < n; ++j)

@@ -15,7 +15,9 @@ namespace pacewise::cli {
 namespace {
 
 constexpr std::size_t kShown = 10;
-constexpr double kBelieved = 0.25;  // with this confidence and more; doubt begins at 1/2, where every fourth is right
+constexpr double kFarOff = 0.25;  // of a loss as large as its lambda, where weights are 0
+constexpr double kBelieved =
+    1.0 / 3;  // with this confidence and more; doubt begins at 1/2, where every fourth is right
 
 /// Data, and a model of them by the defaults of their kind
 struct Learned {
@@ -80,7 +82,7 @@ int run_clean(const TableArguments& a) {
   std::vector<WrongCell> cells = in.model.find_wrong_cells(in.problem, {}, control_of(a.data));
   // where hidden entries say that nothing is wrong, only what stands out all the same
   const bool sound = in.model.descent.settled && in.model.descent.chosen == 0;
-  std::erase_if(cells, [&](const WrongCell& c) { return c.confidence > (sound ? 0 : kBelieved); });
+  std::erase_if(cells, [&](const WrongCell& c) { return c.confidence > (sound ? kFarOff : kBelieved); });
   std::string list = "row,column,old,new,confidence\n";
   TextTable shown;
   shown.head = {"row", "column", "old", "new", "confidence"};

@@ -150,7 +150,7 @@ struct EncodeOptions {
   int max_iter = 50;    // >= 0: alternations of weights and codes
   double stall = 1e-6;  // a sample's end when its objective falls by less than this, relatively
   /// 0, or >= 2: entries are judged by codes that have not seen them. The features are dealt to so many folds, and the
-  /// losses of each are those of codes solved without it. Not set: 5 where the model has a held_out_lambda, else 0
+  /// losses of each are those of codes solved without it. Not set: 10 where the model has a held_out_lambda, else 0
   std::optional<int> folds = {};
 };
 
@@ -174,9 +174,9 @@ struct Encoding {
 
 template <class T>
 struct Trust {
-  Vector<T> outlier_score;  // n: mean over observed entries of min(1, l_ij / lambda_i); NaN where none is observed
-  Matrix<T> confidence;     // m x n: max(0, 1 - l_ij / lambda_i); NaN where the entry is missing. lambda_i is
-                            // entry_lambda, or held_out_lambda where entries are judged in folds
+  Vector<T> outlier_score;  // n: mean over observed entries of 1 - confidence; NaN where none is observed
+  Matrix<T> confidence;     // m x n: of t = l_ij / lambda_i, 1 - t up to 1/2, then 1 / (4 t); NaN where it is missing.
+                            // lambda_i is entry_lambda, or held_out_lambda where entries are judged in folds
 };
 
 /// An entry that is not trusted, with what the model expects there, seeing none of those of its sample
@@ -213,7 +213,7 @@ struct Model : State<T> {
   Vector<T> weights;          // v at `lambda` for these losses (polishing itself runs with 1)
   double selected = 1;        // share of the observed units with loss < lambda
   double density = 0;         // share of non-zero codes
-  double entry_lambda = 0;    // scale of one entry's loss: beyond it its confidence is 0
+  double entry_lambda = 0;    // scale of one entry's loss: from half of it on it is not trusted
   Vector<T> held_out_lambda;  // m: the same of the entries of each feature where codes have not seen them. Models of
                               // fewer than 256 features have it; without it `entry_lambda` serves
   double outlier_threshold =

@@ -381,13 +381,13 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Normality (n,), higher = more normal: minus the share of misfit, in [-1, 0]; NaN where nothing is observed.
 
         folds : K >= 2 deals the features to K groups and judges each by codes that have not seen it; 0 judges all by the
-            codes of all. None: 5 where there are fewer than 256 features, else 0. ``offset_`` and ``predict`` go with None.
+            codes of all. None: 10 where there are fewer than 256 features, else 0. ``offset_`` and ``predict`` go with None.
         """
         return -self._trust(self._fitted_rows(X), folds)[0]
 
     def entry_confidence(self, X: Any, folds: int | None = None) -> Any:
-        """Confidence in each entry (n, m), in [0, 1]; NaN where it is missing. ``folds`` as in
-        :meth:`score_samples`."""
+        """Confidence in each entry (n, m), in [0, 1]; NaN where it is missing. Below 1/2 it is not trusted; it falls with
+        the loss and never ends, so the least trusted entries have an order too. ``folds`` as in :meth:`score_samples`."""
         return self._like(X, self._trust(self._fitted_rows(X), folds)[1])
 
     def find_wrong_cells(self, X: Any, folds: int | None = None) -> NDArray:

@@ -1,6 +1,7 @@
 #include "model/choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/fitter.hpp"
 
@@ -112,41 +113,52 @@ Options choose_settings(const Problem<T>& problem, Options options, const Contro
   Judge<T> judge(problem, options, control, tried);
   const Index m = problem.values.rows, n = samples_of(m, problem.values.cols);
   const Index most = std::min({kMostAtoms, 2 * m, std::max<Index>(1, n / 2)});
-  Index r = atoms ? std::min(most, std::clamp<Index>(m / 16, kFewest, 16)) : options.atoms;
-  std::size_t ratio = kFirstRatio;
-  double error = judge(r, ratio);
-  Index next = 2 * r;
+  struct Setting {
+    Index atoms;
+    std::size_t ratio;
+    double error;
+  };
+  Setting best{atoms ? std::min(most, std::clamp<Index>(m / 16, kFewest, 16)) : options.atoms, kFirstRatio, 0};
+  best.error = judge(best.atoms, best.ratio);
+  Setting last = best;
   bool rises = false;
   // few atoms are all tried, as the error may rise before it falls; then more as long as they predict better
   const auto grow = [&](Index limit) {
-    for (; atoms && !rises && next <= limit && !control.stop(); next *= 2) {
-      const double now = judge(next, ratio);
-      rises = next > kMany && now > (1 + kWorse) * error;
-      if (now < error) error = now, r = next;
+    for (Index next = 2 * last.atoms; atoms && !rises && next <= limit && !control.stop(); next *= 2) {
+      last = {next, best.ratio, judge(next, best.ratio)};
+      rises = next > kMany && last.error > (1 + kWorse) * best.error;
+      // where nothing is wrong and settings are level, more atoms say more of the data; else they absorb what is wrong
+      const bool level = std::isinf(tried.back().scale) && last.error < (1 + kWorse) * best.error;
+      if (level || last.error < best.error) best = {next, best.ratio, std::min(last.error, best.error)};
     }
   };
-  grow(std::min(most, kMany));
-  rises = 2 * r < next;
-  for (const int step : {1, -1}) {
-    bool better = penalty;
-    while (better && !control.stop()) {
-      const std::size_t other = ratio + static_cast<std::size_t>(step);
-      if (other >= std::size(kRatios)) break;
-      const double now = judge(r, other);
-      better = now < (step < 0 && tried.back().scale > kNearlyClean ? 1 - kPays : 1) * error;
-      if (better) error = now, ratio = other;
+  // larger penalties, else smaller ones
+  const auto tune = [&](Setting at) {
+    for (const int step : {1, -1}) {
+      for (bool better = penalty; better && !control.stop();) {
+        const std::size_t other = at.ratio + static_cast<std::size_t>(step);
+        if (other >= std::size(kRatios)) break;
+        const double now = judge(at.atoms, other);
+        better = now < (step < 0 && tried.back().scale > kNearlyClean ? 1 - kPays : 1) * at.error;
+        if (better) at = {at.atoms, other, now};
+      }
+      if (at.ratio != kFirstRatio) break;
     }
-    if (ratio != kFirstRatio) break;
-  }
-  if (ratio != kFirstRatio) {
-    next = 2 * r;
-    rises = false;
-  }
+    return at;
+  };
+  grow(std::min(most, kMany));
+  // penalties matter more where there are more atoms: with the most of these, too
+  const bool fewer = best.atoms < last.atoms;
+  best = tune(best);
+  if (fewer)
+    if (const Setting other = tune(last); other.error < best.error) best = other;
+  rises = best.atoms < last.atoms && best.ratio == kFirstRatio;
+  last = best;
   grow(most);
-  options.atoms = r;
+  options.atoms = best.atoms;
   if (penalty) {
     options.beta.reset();
-    options.beta_ratio = kRatios[ratio];
+    options.beta_ratio = kRatios[best.ratio];
   }
   return options;
 }

@@ -16,7 +16,7 @@ namespace {
 
 // Where the user does not say: codes that have not seen an entry judge it better in tables; on images and spectra they
 // cost five times as much for nothing (docs/defaults.md)
-constexpr Index kFolds = 5, kFoldFeatures = 256;
+constexpr Index kFolds = 10, kFoldFeatures = 256;
 
 template <class T>
 void require(const Model<T>& model, MatrixView<const T> values, const EncodeOptions& how) {
@@ -269,8 +269,7 @@ Trust<T> trust_of(const Model<T>& model, const Data<T>& data, const Vector<T>& l
     Index count = 0;
     T* trust = out.confidence.col(j);
     for (Index i = 0; i < m; ++i) {
-      const double share = std::min(1.0, static_cast<double>(losses[j * m + i]) / lambda(i));
-      trust[i] = static_cast<T>(1 - share);
+      trust[i] = static_cast<T>(confidence_of(static_cast<double>(losses[j * m + i]) / lambda(i)));
     }
     groups.weights(trust);
     for (Index i = 0; i < m; ++i) {
@@ -372,13 +371,8 @@ std::vector<WrongCell> Model<T>::find_wrong_cells(const Problem<T>& Y, const Enc
   if (cells.empty()) return cells;
   const Matrix<T> expected = mend({seen, Y.weights}, how, control);
   for (WrongCell& cell : cells) cell.expected = static_cast<double>(expected(cell.feature, cell.sample));
-  const auto apart = [&](const WrongCell& c) {
-    const Vector<T>& scale = normalization.scale;
-    return std::abs(c.given - c.expected) / (scale.empty() ? 1 : static_cast<double>(scale[c.feature]));
-  };
-  std::stable_sort(cells.begin(), cells.end(), [&](const WrongCell& a, const WrongCell& b) {
-    return a.confidence != b.confidence ? a.confidence < b.confidence : apart(a) > apart(b);
-  });
+  std::stable_sort(cells.begin(), cells.end(),
+                   [](const WrongCell& a, const WrongCell& b) { return a.confidence < b.confidence; });
   return cells;
 }
 

@@ -91,7 +91,7 @@ class Tables(Case):
         for row, column, old, new, confidence in cells[1:]:
             j, k = int(row[1:]), COLUMNS.index(column)
             self.assertEqual((float(old), float(new)), (float(before[j + 1][k + 1]), float(after[j + 1][k + 1])))
-            self.assertLessEqual(float(confidence), 0.25)
+            self.assertLessEqual(float(confidence), 1 / 3)
             if (j, k) in self.wrong:
                 self.assertLess(abs(float(new) - self.clean[j][k]), 2.5 * SCALES[k])
         self.assertTrue(all(after[j + 1][k + 1] == "nan" for j, k in self.missing))
