@@ -12,6 +12,7 @@
 #include "evaluate/scores.hpp"
 #include "io/write.hpp"
 #include "model/kind.hpp"
+#include "model/model.hpp"
 #include "model/model_file.hpp"
 #include "storage/container.hpp"
 
@@ -38,7 +39,7 @@ void check(const ClusterArguments& a) {
               {{{"--output", a.output}, Holds::list}, {{"--json", a.json}, Holds::json}}, a.force);
 }
 
-/// Codes of a model, or the values of a file.
+/// Those of a model, or the values of a file.
 struct Points {
   Table<double> table;
   Matrix<double> codes;
@@ -53,7 +54,7 @@ Points read_points_of(const ClusterArguments& a, Console& console) {
     std::visit(
         [&](const auto& model) {
           using T = std::decay_t<decltype(*model.codes.data())>;
-          p.codes = cast<double, T>(model.codes.view());
+          p.codes = cast<double, T>(points_of(model).view());
           p.unit = model.options.normalize == Normalize::unit;
         },
         any);

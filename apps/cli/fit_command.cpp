@@ -217,10 +217,11 @@ class FitRun {
     k.seed = options_.seed;
     Clustering out;
     double least = std::numeric_limits<double>::infinity();
-    std::vector<KMeansRun> runs = kmeans(model.codes, k, control_);
+    const Matrix<T> points = points_of(model);
+    std::vector<KMeansRun> runs = kmeans(points, k, control_);
     if (runs.empty()) {  // the time is over: one is wanted all the same
       k.runs = 1;
-      runs = kmeans(model.codes, k, control_.to_the_end());
+      runs = kmeans(points, k, control_.to_the_end());
     }
     for (KMeansRun& run : runs) {
       out.runs.push_back(clustering_scores(labels_->value, run.assignment));

@@ -141,6 +141,14 @@ void check_resumed(const Model<T>& stored, const Problem<T>& problem, const Sour
   same(stored.sources.graph_points, given.graph_points, "graph_points");
 }
 
+template <class T>
+Matrix<T> points_of(const Model<T>& m) {
+  if (m.options.normalize == Normalize::unit) return m.codes;
+  Matrix<T> points(m.features, m.samples);
+  eigen(points).noalias() = eigen(m.dictionary) * eigen(m.codes);
+  return points;
+}
+
 Model<float> fit(const Problem<float>& X, const Options& options, const FitControl& control) {
   return fit_with(X, options, control);
 }
@@ -152,6 +160,7 @@ Model<double> fit(const Problem<double>& X, const Options& options, const FitCon
   template Sources sources_of(const Problem<T>&, const FitInputs&);                                    \
   template Model<T> make_model(Result<T>, const Problem<T>&, const Sources&, const Control&);          \
   template Model<T> checkpoint_of(const Problem<T>&, const Sources&, const Options&, const State<T>*); \
+  template Matrix<T> points_of(const Model<T>&);                                                       \
   template void check_resumed(const Model<T>&, const Problem<T>&, const Sources&, const std::string&);
 PACEWISE_INSTANTIATE(float)
 PACEWISE_INSTANTIATE(double)

@@ -20,4 +20,9 @@ template <class T>
 void check_resumed(const Model<T>& stored, const Problem<T>& problem, const Sources& given,
                    const std::string& who = "resume");
 
+/// In what clusters of the training samples are looked for: the codes, where samples were brought to unit norm; else
+/// B S, whose distances are those of the normalised data.
+template <class T>
+Matrix<T> points_of(const Model<T>& model);
+
 }  // namespace pacewise
