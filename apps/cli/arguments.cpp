@@ -181,7 +181,7 @@ void define_new_samples(Program& program) {
     c.file("--truth", a->truth, "Not 0 where a sample (n) or entry (n x m) is known to be bad: prints the AUROC");
     c.number("--folds", a->folds, "K",
              "Judge entries by codes that have not seen them, in K groups of features; 0: by codes of all")
-        ->default_str("10 below 256 features, else 0");
+        ->default_str("15 below 256 features, else 0");
     for_new_samples(c, a, run_score);
   }
   {

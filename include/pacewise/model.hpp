@@ -150,7 +150,7 @@ struct EncodeOptions {
   int max_iter = 50;    // >= 0: alternations of weights and codes
   double stall = 1e-6;  // a sample's end when its objective falls by less than this, relatively
   /// 0, or >= 2: entries are judged by codes that have not seen them. The features are dealt to so many folds, and the
-  /// losses of each are those of codes solved without it. Not set: 10 where the model has a held_out_lambda, else 0
+  /// losses of each are those of codes solved without it. Not set: 15 where the model has a held_out_lambda, else 0
   std::optional<int> folds = {};
 };
 

@@ -381,7 +381,7 @@ class SelfPacedSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Normality (n,), higher = more normal: minus the share of misfit, in [-1, 0]; NaN where nothing is observed.
 
         folds : K >= 2 deals the features to K groups and judges each by codes that have not seen it; 0 judges all by the
-            codes of all. None: 10 where there are fewer than 256 features, else 0. ``offset_`` and ``predict`` go with None.
+            codes of all. None: 15 where there are fewer than 256 features, else 0. ``offset_`` and ``predict`` go with None.
         """
         return -self._trust(self._fitted_rows(X), folds)[0]
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/fitter.hpp"
+#include "pace/descent.hpp"
 
 namespace pacewise {
 namespace {
@@ -15,6 +16,7 @@ constexpr Index kFewest = 2, kMany = 32;                // atoms: at first at le
 constexpr double kRatios[] = {0.003, 0.01, 0.03, 0.1};  // of beta, a share of the one at which all codes are zero
 constexpr std::size_t kFirstRatio = 1;
 constexpr int kStageIter = 4;
+constexpr double kChance = 2.5;  // over the root of the number of hidden entries: a gain that says nothing
 constexpr double kWorse = 0.01;  // an error that is larger by this share has risen
 // A smaller beta costs time: on nearly clean data, where the pace ends above so many robust scales, it must be better
 // by this share. In dirty data errors differ little, since wrong entries count alike whatever predicts them.
@@ -148,11 +150,13 @@ Options choose_settings(const Problem<T>& problem, Options options, const Contro
   };
   grow(std::min(most, kMany));
   // penalties matter more where there are more atoms: with the most of these, too
+  const Hiding hiding = plan_hiding(options.hidden, static_cast<double>(m * n));
+  const double chance = kChance / std::sqrt(hiding.share * hiding.draws * static_cast<double>(m * n));
   const bool fewer = best.atoms < last.atoms;
   best = tune(best);
   if (fewer)
-    if (const Setting other = tune(last); other.error < best.error) best = other;
-  rises = best.atoms < last.atoms && best.ratio == kFirstRatio;
+    if (const Setting other = tune(last); other.error < (1 - chance) * best.error) best = other;
+  rises = best.atoms < last.atoms;
   last = best;
   grow(most);
   options.atoms = best.atoms;

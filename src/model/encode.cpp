@@ -16,7 +16,11 @@ namespace {
 
 // Where the user does not say: codes that have not seen an entry judge it better in tables; on images and spectra they
 // cost five times as much for nothing (docs/defaults.md)
-constexpr Index kFolds = 10, kFoldFeatures = 256;
+constexpr Index kFolds = 15, kFoldFeatures = 256;
+// .. with less of a ridge than a fit needs: nearly all of the sample is seen, and what it shrinks looks wrong. Not so
+// where a few features are all that is seen: with four, sound cells look wrong
+constexpr double kFoldRidge = 1.0 / 3;
+constexpr Index kFewFeatures = 8;
 
 template <class T>
 void require(const Model<T>& model, MatrixView<const T> values, const EncodeOptions& how) {
@@ -102,13 +106,14 @@ void alternate(const Model<T>& model, const Data<T>& data, const CodesProblem<T>
 /// Codes and losses of new entries as a descending pace finds those of its own: from all in down to the chosen lambda,
 /// by cheap steps, with the dictionary of its end. Started at that lambda, codes would keep to what is wrong.
 template <class T>
-void descend(const Model<T>& model, const Data<T>& data, const Control& control, Encoding<T>& e) {
+void descend(const Model<T>& model, const Data<T>& data, const Penalty& penalty, const Control& control,
+             Encoding<T>& e) {
   const Tuning tuning;
   const Descent<T>& d = model.descent;
   const Groups groups = Groups::of(model.options, data.values.rows(), model.groups);
   Part<T> part(data, {}, model.options, groups, tuning, control);
   part.S = Matrix<T>(d.dictionary.cols(), data.values.cols());
-  const CodeTerms<T> terms = part.terms(penalty_of(model.options, model.beta), false, {});
+  const CodeTerms<T> terms = part.terms(penalty, false, {});
   const Level level = model.options.level;
   const auto improve = [&](double lambda, double center, int iterations, double sweeps) {
     part.set_lambda(lambda, center);
@@ -133,10 +138,10 @@ void descend(const Model<T>& model, const Data<T>& data, const Control& control,
   e.codes = std::move(part.S);
 }
 
-/// `by_reference`: codes over the dictionary by which weights are found, else over the model's own
+/// `by_reference`: codes over the dictionary by which weights are found, else over the model's own; `ridge`: times l2
 template <class T>
 Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const EncodeOptions& options,
-                            const Control& control, bool by_reference) {
+                            const Control& control, bool by_reference, double ridge = 1) {
   Encoding<T> e;
   const Index m = data.values.rows(), n = data.values.cols();
   Weights<T> effective = data.weights;
@@ -147,11 +152,12 @@ Encoding<T> encode_prepared(const Model<T>& model, const Data<T>& data, const En
   }
   StepOptions step;
   step.tol = options.tol;
-  const Penalty penalty = penalty_of(model.options, model.beta);
+  Penalty penalty = penalty_of(model.options, model.beta);
+  penalty.l2 *= ridge;
   const bool weighs_samples =
       options.paced && (weighs_entries(model.options.level) || model.options.level == Level::sample);
   if (weighs_samples && model.descent.settled) {
-    descend(model, data, control, e);
+    descend(model, data, penalty, control, e);
     if (!e.weights.empty()) combine(data.weights, e.weights, model.options.level, m, n, effective);
   } else {
     const CodesProblem<T> codes{data.values, effective, reference(model), penalty, {}};
@@ -212,7 +218,7 @@ Vector<T> held_out_losses(const Model<T>& model, const Data<T>& data, const Enco
       seen.weights.feature[dealt[at]] = 0;
       for (Index j = 0; j < n; ++j) seen.values(dealt[at], j) = 0;
     }
-    const Encoding<T> e = encode_prepared(model, seen, options, control, true);
+    const Encoding<T> e = encode_prepared(model, seen, options, control, true, m < kFewFeatures ? 1 : kFoldRidge);
     unit_losses<T>(data.values, data.weights, reference(model), e.codes, Level::element, control, losses);
     for (Index at = k; at < m; at += folds)
       for (Index j = 0; j < n; ++j) out[j * m + dealt[at]] = losses[j * m + dealt[at]];

@@ -231,10 +231,10 @@ class RoundTrips(Case):
         seen, at = self.numbers("c.npy"), 4 * 16 + 3
         # not trusted, and none less; entries of the training data that it does not trust either are few
         self.assertTrue(all(0 <= c <= 1 for c in seen) and seen[at] == min(seen) < 0.5 and seen.count(0) < 10)
-        self.call("score", "e.pw", "bad.npy", "--confidence", "auto.npy")  # few features: ten folds by themselves
-        self.call("score", "e.pw", "bad.npy", "--confidence", "ten.npy", "--folds", "10")
+        self.call("score", "e.pw", "bad.npy", "--confidence", "auto.npy")  # few features: fifteen folds by themselves
+        self.call("score", "e.pw", "bad.npy", "--confidence", "fifteen.npy", "--folds", "15")
         self.assertEqual(len(self.call("score", "e.pw", "bad.npy")[0].splitlines()), 49)
-        self.assertTrue(self.numbers("auto.npy") == self.numbers("ten.npy") != seen and self.numbers("ten.npy")[at] < 0.01)
+        self.assertTrue(self.numbers("auto.npy") == self.numbers("fifteen.npy") != seen and self.numbers("fifteen.npy")[at] < 0.01)
         self.call("encode", "e.pw", "data.npy", "-o", "c.npy", "--weights-out", "w.npy")
         self.assertEqual(len(self.numbers("w.npy")), 768)
 
