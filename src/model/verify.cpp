@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/kind.hpp"
 #include "model/model.hpp"
 
 namespace pacewise {
@@ -71,6 +72,13 @@ std::vector<Figure> verify(const Model<T>& model, const Problem<T>& problem, con
   numbers("scales of features", given.scale, again.scale);
   numbers("offsets", given.offset, again.offset);
   numbers("norms of samples", model.sample_scale, r.sample_scale);
+  // how many atoms was not known yet where they were to be chosen
+  const std::string kind = kind_note(problem, model.options, model.sample_shape.size() > 1);
+  const std::string begin = model.candidates.empty() ? kind : kind.substr(0, kind.find("): "));
+  const bool said = kind.empty() || std::any_of(model.notes.begin(), model.notes.end(), [&](const std::string& note) {
+                      return model.candidates.empty() ? note == kind : note.starts_with(begin);
+                    });
+  add("kind of the data", 1, said ? 1 : 0, 0, 0);
   verify_course(model, r, data, add);
   const bool stalled = model.termination == Termination::converged;
   add("ended converged", stalled ? 1 : 0, model.schedule.stalled && model.schedule.finished ? 1 : 0, 0, 0);
