@@ -312,7 +312,7 @@ class FitRun {
       for (const Measure& measure : kMeasures)
         scores += fmt::format("{}{} {:.3f}", scores.empty() ? "" : "  ", measure.name,
                               spread_of(clustering_->runs, measure).mean);
-      table.rows.push_back({"clustered codes", scores});
+      table.rows.push_back({"clusters", scores});
     }
     if (!a_.report.empty()) table.rows.push_back({"report", a_.report});
     std::string text = to_text(table);

@@ -400,7 +400,7 @@ class Figures(Case):
             self.write(name, content)
             out, err = self.call("fit", name, "-o", "m.pw", "--atoms", "6", *EASY)
             self.assertIn("holds labels of 3 classes", err)
-            self.assertRegex(out, r"clustered codes +ACC 0\.9|clustered codes +ACC 1\.0")
+            self.assertRegex(out, r"clusters +ACC 0\.9|clusters +ACC 1\.0")
 
     def test_report_is_one_page(self):
         self.call("fit", "data.npy", "-o", "m.pw", "--atoms", "6", *EASY, "--report", "r.html", "--labels", "labels.npy", "--quiet")
