@@ -214,7 +214,8 @@ std::vector<Option> make_table() {
   t.add("mu", "mu", &O::mu, "Geometric pace: lambda grows by this factor", above(1));
   t.add("select", "", &O::select, "Share of the units selected at first", share);
   t.add("final", "", &O::final, "Quantile pace: share selected at last; below 1 the worst units stay out", share);
-  t.add("pace_iter", "", &O::pace_iter, "Quantile pace: iterations from select to final", at_least(1));
+  t.add("pace_iter", "", &O::pace_iter, "Quantile pace: iterations from select to final; 8 where polish is 0",
+        at_least(1));
   t.add("lambda_scale", "", &O::lambda_scale,
         "Descending pace: end where lambda is this many robust scales of the residuals; else hidden entries choose",
         above(0));
