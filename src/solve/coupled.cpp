@@ -255,7 +255,6 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
                        most(Eigen::Map<const Eigen::VectorX<T>>(p.weights.sample.data(), std::ssize(p.weights.sample)));
   const bool weighted = !p.weights.entry.empty() || !all_one(p.weights.sample);
   Evaluation<T> evaluate(p, B, terms, control);
-  if (control.stop()) return {std::numeric_limits<double>::infinity(), 0, false};
   const double unit = evaluate.scale > 0 ? evaluate.scale : 1;
   const EigenMatrix<double>& A = evaluate.A;
   CoupledModel model = weighted ? matched_model(A, terms, graph, evaluate.diagonal(false, control))
@@ -268,6 +267,7 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
   double last = progress.best;
   EigenMatrix<double> diagonal;  // made where proximal steps crawl
   evaluate(S, control);
+  if (control.stop()) return {std::numeric_limits<double>::infinity(), 0, false};  // sums cut short say nothing
   const double ceiling = evaluate.objective + evaluate.rounding();
   // keeps S where it is the best so far; whether that is good enough
   const auto solved = [&] {
@@ -276,13 +276,13 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
     report.converged = report.certificate <= options.tol;
     return report.converged;
   };
-  while (!solved() && !progress.stalled(tuning) && report.rounds < options.max_rounds && !control.stop()) {
+  while (!control.stop() && !solved() && !progress.stalled(tuning) && report.rounds < options.max_rounds) {
     ++report.rounds;
     if (evaluate.residual > tuning.crawls * last) {
       if (diagonal.size() == 0) diagonal = evaluate.diagonal(true, control);
       for (int step = 0; step < static_cast<int>(tuning.newton_turns) && !control.stop(); ++step)
         if (!newton_step(evaluate, diagonal, S, options.tol * unit / 8, tuning, control)) break;
-      if (solved()) break;
+      if (control.stop() || solved()) break;
     }
     last = evaluate.residual;
     const Matrix<T> from = S;
@@ -295,6 +295,7 @@ StepReport solve_coupled(const CodesProblem<T>& p, MatrixView<const double> B, c
     const double goal =
         std::max(options.tol * unit / 2, (weighted ? tuning.inner_share : tuning.inner_exact) * evaluate.residual);
     minimise_model(model, start, N, static_cast<int>(tuning.coupled_passes), goal, D, tuning, control);
+    if (control.stop()) break;  // D is not complete
     // S + D, shortened where the weights' model promised too much; zero where the model's code is
     const double before = evaluate.objective;
     double share = 1;
